@@ -1,8 +1,11 @@
-# Makefile: the front door. `make help` lists what there is.
+# Makefile: the front door. `make` alone lists what there is.
 SHELL := /bin/sh
+.DELETE_ON_ERROR:
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+NINJA := $(VENV)/bin/ninja
 BUILD := build/cp311
+JOBS ?= 2
 # One build at a time in a folder, also when several shells call make.
 LOCK := $(if $(shell command -v flock),flock --close build/lock,)
 
@@ -10,35 +13,103 @@ LOCK := $(if $(shell command -v flock),flock --close build/lock,)
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-# The environment: rebuilt when the pinned requirements change.
+# The environment: brought up to date when the pinned requirements change.
 $(VENV)/.ready: requirements-dev.txt requirements-test.txt .ci/make-venv
 	@python=$${PYTHON311:-$$(.ci/find-python 3.11)} && echo "Preparing $(VENV) with $$python" && \
 	  .ci/make-venv $(VENV) "$$python" requirements-dev.txt
 
 # Once configured, ninja itself runs CMake again when a CMake file changes or a source appears.
-$(BUILD)/build.ninja: | $(VENV)/.ready
-	@mkdir -p build && $(LOCK) cmake -S . -B $(BUILD) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja \
-	  -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+CONFIGURE = mkdir -p build && $(LOCK) cmake -S . -B $(@D) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(NINJA)
 
-## make build          environment, extension modules in place (stator/*.so)
+$(BUILD)/build.ninja: | $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+
+## make build          the environment in .venv and the extension modules, in place (stator/*.so)
 .PHONY: build
 build: $(VENV)/.ready $(BUILD)/build.ninja
-	@$(LOCK) $(VENV)/bin/ninja -C $(BUILD) --quiet
+	@$(LOCK) $(NINJA) -C $(BUILD) --quiet -k 0
+
+## make demo           the interpreter at work on a small program, beside plain CPython
+.PHONY: demo
+demo: build
+	@$(PYTHON) examples/demo.py
 
 ## make test           C++ tests, then the Python tests
 .PHONY: test
 test: cpp-tests
-	@$(PYTHON) -m pytest -n 2 tests
+	@$(PYTHON) -m pytest -n $(JOBS) tests
 
 .PHONY: cpp-tests
 cpp-tests: build
 	@test -e /usr/include/gtest/gtest.h -o -e /usr/src/googletest || { test "$$(id -u)" = 0 && \
 	  apt-get install -y libgtest-dev && cmake $(BUILD); } || true
-	@$(LOCK) $(VENV)/bin/ninja -C $(BUILD) --quiet cpp_tests
-	@if test -x $(BUILD)/tests/stator_core_tests; then ctest --test-dir $(BUILD) --output-on-failure -j 2; \
+	@$(LOCK) $(NINJA) -C $(BUILD) --quiet cpp_tests
+	@if test -x $(BUILD)/tests/stator_core_tests; then ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS); \
 	  else echo "*** C++ tests skipped: GoogleTest is missing (Debian, Ubuntu: apt-get install libgtest-dev) ***"; fi
 
-## make clean          removes build folders and extension modules, keeps .venv
+## make test-pythons   the capture layer on CPython 3.11, 3.12 and 3.13, without torch
+# Environments of their own, so that the 3.11 run proves that torch is not needed.
+MINORS := 11 12 13
+.PHONY: test-pythons $(MINORS:%=test-cp3%)
+test-pythons: $(MINORS:%=test-cp3%)
+
+$(MINORS:%=.venv-cp3%/.ready): .venv-cp3%/.ready: requirements-test.txt .ci/make-venv
+	@python=$${PYTHON3$*:-$$(.ci/find-python 3.$*)} && echo "Preparing $(@D) with $$python" && \
+	  .ci/make-venv $(@D) "$$python" requirements-test.txt
+
+build/cp312/build.ninja build/cp313/build.ninja: build/cp3%/build.ninja: | .venv-cp3%/.ready $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/.venv-cp3$*/bin/python
+
+$(MINORS:%=test-cp3%): test-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
+	@$(LOCK) $(NINJA) -C build/cp3$* --quiet
+	@.venv-cp3$*/bin/python -m pytest -n $(JOBS) tests/capture
+
+## make test-asan      C++ and capture tests under AddressSanitizer and UndefinedBehaviorSanitizer
+ASAN := build/asan
+ASAN_PACKAGE := $(ASAN)/package/stator
+# libstdc++ comes with libasan: the sanitizer looks for __cxa_throw before Python loads any C++ code.
+# Python itself frees little at exit, hence no leak check; reference counts have tests of their own.
+ASAN_ENV = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(ASAN)/package
+
+$(ASAN)/build.ninja: | $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) -DSTATOR_SANITIZE=ON -DSTATOR_TORCH=OFF \
+	  -DSTATOR_MODULE_DIR=$(CURDIR)/$(ASAN_PACKAGE)
+
+.PHONY: test-asan
+test-asan: $(VENV)/.ready $(ASAN)/build.ninja
+	@$(LOCK) $(NINJA) -C $(ASAN) --quiet all cpp_tests
+	@for file in stator/*; do case $$file in *.so|*__pycache__) ;; *) ln -sfn $(CURDIR)/$$file $(ASAN_PACKAGE)/;; esac; done
+	@ASAN_OPTIONS=detect_leaks=1 ctest --test-dir $(ASAN) --output-on-failure -j $(JOBS)
+	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture
+
+## make lint           clang-format, clang-tidy, ruff, mypy --strict
+# Its own configuration: clang cannot read the headers that g++ precompiled.
+build/lint/build.ninja: | $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+
+.PHONY: lint
+lint: $(VENV)/.ready build/lint/build.ninja
+	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy --strict stator
+	@git ls-files '*.h' '*.c' '*.cpp' | xargs -r $(VENV)/bin/clang-format --dry-run -Werror
+	@$(LOCK) $(NINJA) -C build/lint --quiet build.ninja
+	@.ci/compiled-files build/lint | xargs -r -P $(JOBS) -n 1 $(VENV)/bin/clang-tidy -p build/lint --quiet
+
+## make conformance    CPython's own test package, plain and interpreted, on each Python
+.PHONY: conformance
+conformance: build $(MINORS:%=conformance-cp3%)
+$(MINORS:%=conformance-cp3%): conformance-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
+	@$(LOCK) $(NINJA) -C build/cp3$* --quiet
+	@.venv-cp3$*/bin/python -m stator.conformance
+
+## make bench          speed of the interpreter as a ratio to CPython's
+.PHONY: bench
+bench: build
+	@$(PYTHON) benchmarks/interpreter.py
+
+## make clean          removes build folders and extension modules, keeps the environments
 .PHONY: clean
 clean:
 	rm -rf build stator/*.so
