@@ -1,0 +1,121 @@
+"""`python -m stator.conformance [MODULE...]`: is Stator's interpreter told from CPython by its tests?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from stator.conformance import lists, report
+from stator.conformance.child_process import prepare_this_process, run_past_breaks
+from stator.conformance.compare import Comparison, compare
+from stator.conformance.plain_cache import PlainRuns, ends_in_time
+from stator.conformance.python import NoSuchModule, Python, default_executable
+
+
+@dataclass
+class Session:
+    """What every module's comparison needs to know."""
+
+    plain: PlainRuns
+    capture: Path | None  # None: the plain side only
+    limit: float
+    only_ending: bool
+    tries: int
+    unequal: dict[str, str]
+
+    def module(self, name: str) -> Comparison:
+        runs = self.plain.get(name, limit=self.limit, only_ending=self.only_ending)
+        seconds = max(run.seconds for run in runs)
+        if self.only_ending and not all(ends_in_time(run) for run in runs):
+            bad = next(run for run in runs if not ends_in_time(run))
+            return Comparison(name, left_out=bad.why_not_passed(), plain_seconds=seconds)
+        if self.capture is None:
+            passes = all(run.passed for run in runs)
+            return Comparison(name, left_out="only run plainly", plain_seconds=seconds, passes=passes)
+        plain = self.plain.python
+        whole, breaks = run_past_breaks(plain, name, self.capture, self.limit, self.tries)
+        return compare(name, (runs[0], runs[1]), whole, breaks, self.unequal)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m stator.conformance", description=__doc__)
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="such as test_grammar; none: all")
+    parser.add_argument("--selection", metavar="NAME", help="a fixed selection of modules: fast")
+    parser.add_argument("--jobs", type=int, default=2, help="modules run at once")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one run of one module")
+    parser.add_argument("--tries", type=int, default=3, help="runs of the rest of a module after breaks")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything found to FILE")
+    parser.add_argument("--plain-cache", type=Path, metavar="DIR", help="keep plain outcomes in DIR")
+    parser.add_argument("--plain-only", action="store_true", help="run the plain side only")
+    parser.add_argument("--list", action="store_true", help="list the modules and stop")
+    parser.add_argument("--python", default=default_executable(), help="the Python under test")
+    parser.add_argument("--package", default="test", help="the package that holds the tests")
+    parser.add_argument("--path", action="append", default=[], help="a directory to find it in")
+    parser.add_argument("--capture", type=Path, help="the extension to use instead of the built one")
+    parser.add_argument("-v", "--verbose", action="store_true", help="reasons, times, tracebacks")
+    return parser.parse_args(arguments)
+
+
+def _modules(options: argparse.Namespace, python: Python) -> list[str]:
+    if options.modules:
+        return [python.module(name) for name in options.modules]
+    if options.selection:
+        names = lists.selection(options.selection)
+        everything = set(python.all_modules())
+        return [name for name in names if name in everything]
+    return python.all_modules()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _arguments(arguments)
+    try:
+        python = Python.ask(options.python, options.package, tuple(options.path))
+        modules = _modules(options, python)
+    except NoSuchModule as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.list:
+        print("\n".join(modules))
+        return 0
+    capture = None if options.plain_only else options.capture or python.extension()
+    if capture is None and not options.plain_only:
+        print(f"no stator._capture is built for Python {python.version}", file=sys.stderr)
+        return 2
+    prepare_this_process()
+    session = Session(
+        PlainRuns(python, options.plain_cache),
+        capture.resolve() if capture else None,
+        options.timeout,
+        only_ending=not options.modules,
+        tries=options.tries,
+        unequal=lists.unequal(python.short_version),
+    )
+    print(f"Python {python.version}, {python.executable}", flush=True)
+    results = []
+    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        running = [pool.submit(session.module, name) for name in modules]
+        try:
+            for future in as_completed(running):
+                result = future.result()
+                results.append(result)
+                for line in report.module_lines(result, options.verbose):
+                    print(line, flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    results.sort(key=lambda result: result.module)
+    if options.json:
+        report.write_json(results, options.json)
+    if options.plain_only:
+        return 0
+    lines, good = report.total_lines(results, options.verbose)
+    print("\n".join(lines), flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

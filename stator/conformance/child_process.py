@@ -1,0 +1,150 @@
+"""Runs one test module in a process of its own, plainly or interpreted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from stator.conformance.outcome import Outcome, Run, read_record, read_statistics
+from stator.conformance.python import Python
+
+INSIDE = Path(__file__).resolve().parent / "inside"
+_TAIL = 6000
+
+
+def prepare_this_process() -> None:
+    """Give children SIGINT with its default action, even where a shell ignores it for us."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _environment(python: Python, directory: Path, capture: Path | None) -> dict[str, str]:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "STATOR_")) and name not in ("COLUMNS", "LINES", "VIRTUAL_ENV")
+    }
+    environment.update(
+        PYTHONPATH=os.pathsep.join((str(INSIDE), *python.path)),
+        PYTHONHASHSEED="1",
+        TMPDIR=str(directory / "tmp"),
+        STATOR_RUN=str(directory),
+        STATOR_STATISTICS=str(directory / "statistics"),
+        STATOR_CAPTURE=str(capture or ""),
+        STATOR_INTERPRET="1" if capture else "0",
+    )
+    return environment
+
+
+def _kill_left_over(directory: Path) -> None:
+    """End the processes that tests left behind, found by the directory in their environment."""
+    mark = f"STATOR_RUN={directory}".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(entry.name), signal.SIGKILL)
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float) -> str:
+    """Wait for the end; "" or what is wrong with it."""
+    try:
+        code = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGABRT)  # faulthandler then writes where it hangs
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(3)
+        return f"hang (no end within {limit:g} s)"
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if code < 0:
+        return f"crash ({signal.Signals(-code).name})"
+    return f"exit status {code}" if code else ""
+
+
+def _run_once(
+    python: Python, module: str, capture: Path | None, limit: float, skip: list[str], directory: Path
+) -> Run:
+    for part in ("work", "tmp"):
+        (directory / part).mkdir()
+    record, stacks, output = directory / "record", directory / "stacks", directory / "output"
+    command = [python.executable, "-m", "stator_conformance_child", f"{python.package}.{module}"]
+    command += [str(record), str(stacks)]
+    if skip:
+        (directory / "skip").write_text(json.dumps(skip))
+        command.append(str(directory / "skip"))
+    started = time.monotonic()
+    with open(output, "wb") as sink:
+        process = subprocess.Popen(
+            command,
+            cwd=directory / "work",
+            env=_environment(python, directory, capture),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        broken = _wait(process, limit)
+    run = Run(seconds=time.monotonic() - started)
+    _kill_left_over(directory)
+    run.outcomes, running, complete = read_record(record, str(directory))
+    read_statistics(directory / "statistics", run)
+    if not broken and not complete:
+        broken = "ended before the tests did"
+    if broken:
+        run.broken = broken
+        run.broken_in = running or ("(exit)" if complete else "(between tests)")
+        texts = [file.read_text(errors="replace")[-_TAIL:] for file in (stacks, output) if file.exists()]
+        run.stack = "\n".join(text for text in texts if text)
+    return run
+
+
+def run_module(
+    python: Python,
+    module: str,
+    *,
+    capture: Path | None = None,
+    limit: float = 300.0,
+    skip: list[str] | None = None,
+) -> Run:
+    """Run `module`, interpreted by the extension `capture` or plainly without one."""
+    directory = Path(tempfile.mkdtemp(prefix="st", dir="/tmp"))
+    try:
+        return _run_once(python, module, capture, limit, skip or [], directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def run_past_breaks(
+    python: Python, module: str, capture: Path, limit: float, tries: int
+) -> tuple[Run, list[Run]]:
+    """Run interpreted; after a crash or hang run what is left, so that one break hides little.
+
+    Gives the whole, and each run that broke.
+    """
+    whole = run_module(python, module, capture=capture, limit=limit)
+    broken = [whole] if whole.broken else []
+    last = whole
+    while last.broken and tries > 0 and not last.broken_in.startswith("("):
+        tries -= 1
+        whole.outcomes[last.broken_in] = Outcome(((last.broken, ""),))
+        last = run_module(python, module, capture=capture, limit=limit, skip=list(whole.outcomes))
+        whole.outcomes.update(last.outcomes)
+        whole.seconds += last.seconds
+        whole.statistics.update(last.statistics)
+        whole.reasons.update(last.reasons)
+        if last.broken:
+            broken.append(last)
+    return whole, broken
