@@ -47,6 +47,11 @@ cpp-tests: build
 	@if test -x $(BUILD)/tests/stator_core_tests; then ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS); \
 	  else echo "*** C++ tests skipped: GoogleTest is missing (Debian, Ubuntu: apt-get install libgtest-dev) ***"; fi
 
+## make test-install   pip install, copied and editable, into fresh environments with and without torch
+.PHONY: test-install
+test-install: build
+	@$(PYTHON) -m pytest -m install tests/api
+
 ## make test-pythons   the capture layer on CPython 3.11, 3.12 and 3.13, without torch
 # Environments of their own, so that the 3.11 run proves that torch is not needed.
 MINORS := 11 12 13
