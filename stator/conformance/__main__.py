@@ -36,8 +36,8 @@ class Session:
         if self.capture is None:
             passes = all(run.passed for run in runs)
             return Comparison(name, left_out="only run plainly", plain_seconds=seconds, passes=passes)
-        plain = self.plain.python
-        whole, breaks = run_past_breaks(plain, name, self.capture, self.limit, self.tries)
+        plain = self.plain
+        whole, breaks = run_past_breaks(plain.python, name, self.capture, self.limit, self.tries, plain.match)
         return compare(name, (runs[0], runs[1]), whole, breaks, self.unequal)
 
 
@@ -45,6 +45,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stator.conformance", description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="such as test_grammar; none: all")
     parser.add_argument("--selection", metavar="NAME", help="a fixed selection of modules: fast")
+    parser.add_argument("-k", "--match", default="*", metavar="PATTERN", help="only tests such as '*.test_a'")
     parser.add_argument("--jobs", type=int, default=2, help="modules run at once")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one run of one module")
     parser.add_argument("--tries", type=int, default=3, help="runs of the rest of a module after breaks")
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     prepare_this_process()
     session = Session(
-        PlainRuns(python, options.plain_cache),
+        PlainRuns(python, options.plain_cache, options.match),
         capture.resolve() if capture else None,
         options.timeout,
         only_ending=not options.modules,

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from stator.conformance.outcome import Outcome, Run, read_record, read_statistics
@@ -18,6 +19,17 @@ from stator.conformance.python import Python
 
 INSIDE = Path(__file__).resolve().parent / "inside"
 _TAIL = 6000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which tests of a module run: those that match a pattern and are not to be skipped."""
+
+    match: str = "*"
+    skip: tuple[str, ...] = ()
+
+
+EVERY_TEST = Choice()
 
 
 def prepare_this_process() -> None:
@@ -75,16 +87,19 @@ def _wait(process: subprocess.Popen[bytes], limit: float) -> str:
 
 
 def _run_once(
-    python: Python, module: str, capture: Path | None, limit: float, skip: list[str], directory: Path
+    python: Python, module: str, capture: Path | None, limit: float, choice: Choice, directory: Path
 ) -> Run:
     for part in ("work", "tmp"):
         (directory / part).mkdir()
+    (directory / "choice").write_text(json.dumps(vars(choice)))
     record, stacks, output = directory / "record", directory / "stacks", directory / "output"
-    command = [python.executable, "-m", "stator_conformance_child", f"{python.package}.{module}"]
-    command += [str(record), str(stacks)]
-    if skip:
-        (directory / "skip").write_text(json.dumps(skip))
-        command.append(str(directory / "skip"))
+    command = [
+        python.executable,
+        "-m",
+        "stator_conformance_child",
+        f"{python.package}.{module}",
+        str(directory),
+    ]
     started = time.monotonic()
     with open(output, "wb") as sink:
         process = subprocess.Popen(
@@ -117,30 +132,31 @@ def run_module(
     *,
     capture: Path | None = None,
     limit: float = 300.0,
-    skip: list[str] | None = None,
+    choice: Choice = EVERY_TEST,
 ) -> Run:
     """Run `module`, interpreted by the extension `capture` or plainly without one."""
     directory = Path(tempfile.mkdtemp(prefix="st", dir="/tmp"))
     try:
-        return _run_once(python, module, capture, limit, skip or [], directory)
+        return _run_once(python, module, capture, limit, choice, directory)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def run_past_breaks(
-    python: Python, module: str, capture: Path, limit: float, tries: int
+    python: Python, module: str, capture: Path, limit: float, tries: int, match: str
 ) -> tuple[Run, list[Run]]:
     """Run interpreted; after a crash or hang run what is left, so that one break hides little.
 
     Gives the whole, and each run that broke.
     """
-    whole = run_module(python, module, capture=capture, limit=limit)
+    whole = run_module(python, module, capture=capture, limit=limit, choice=Choice(match))
     broken = [whole] if whole.broken else []
     last = whole
     while last.broken and tries > 0 and not last.broken_in.startswith("("):
         tries -= 1
         whole.outcomes[last.broken_in] = Outcome(((last.broken, ""),))
-        last = run_module(python, module, capture=capture, limit=limit, skip=list(whole.outcomes))
+        rest = Choice(match, tuple(whole.outcomes))
+        last = run_module(python, module, capture=capture, limit=limit, choice=rest)
         whole.outcomes.update(last.outcomes)
         whole.seconds += last.seconds
         whole.statistics.update(last.statistics)

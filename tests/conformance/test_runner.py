@@ -220,3 +220,12 @@ def test_the_whole_package_leaves_out_what_tests_nothing(sample: Sample, tmp_pat
     code, output = sample.call("--plain-cache", cache)
     assert code == 1
     assert "T.test_new: not run -> ok" in output
+
+
+def test_only_tests_that_match(sample: Sample, tmp_path: Path) -> None:
+    sample.module("test_some", "def test_m(self): self.assertFalse(INTERPRETED)\n")
+    cache = str(tmp_path / "cache")
+    for _ in range(2):  # the second time with plain outcomes of the whole module from the cache
+        code, output = sample.call("test_some", "-k", "*.test_[az]", "--plain-cache", cache)
+        assert "test_some: 2 same, 0 different" in output
+        assert code == 0

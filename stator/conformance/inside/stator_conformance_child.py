@@ -1,8 +1,8 @@
 """Runs one test module in this process and writes each test's outcome as a line of JSON.
 
-Called as `python -m stator_conformance_child MODULE RECORD STACKS [SKIP]`: outcomes are appended to
-RECORD as they happen, faulthandler writes to STACKS, and tests whose ids stand in the JSON list
-in file SKIP are not run.
+Called as `python -m stator_conformance_child MODULE DIRECTORY`: outcomes are appended to the file
+`record` in DIRECTORY as they happen, faulthandler writes to `stacks`, and `choice` holds, as JSON,
+the ids of tests to `skip` and a pattern that the others have to `match`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 import unittest
+from fnmatch import fnmatchcase
 from typing import Any
 
 import sitecustomize  # type: ignore[import-not-found]
@@ -122,16 +123,16 @@ class RecordingResult(unittest.TestResult):
             self._exception(test, kind, err, f"{subtest._subDescription()} ")
 
 
-def leave_out(suite: Any, skip: dict[str, int]) -> None:
-    """Remove the tests whose ids stand in `skip`, as often as they stand there."""
+def leave_out(suite: Any, skip: dict[str, int], match: str) -> None:
+    """Remove the tests whose ids stand in `skip`, as often as they stand there, or do not `match`."""
     kept = []
     for test in suite._tests:
         if isinstance(test, unittest.BaseTestSuite):
-            leave_out(test, skip)
+            leave_out(test, skip, match)
             kept.append(test)
         elif skip.get(test.id(), 0):
             skip[test.id()] -= 1
-        else:
+        elif fnmatchcase(test.id(), match):
             kept.append(test)
     suite._tests = kept
 
@@ -150,7 +151,7 @@ def prepare(stacks: str) -> None:
     random.seed(20230)
 
 
-def run(module: str, record: Record, skip: dict[str, int]) -> None:
+def run(module: str, record: Record, skip: dict[str, int], match: str) -> None:
     """Load and run `module`; whatever stops it as a whole is an outcome of its own."""
     from test import support
 
@@ -161,7 +162,7 @@ def run(module: str, record: Record, skip: dict[str, int]) -> None:
         suite = loader.loadTestsFromModule(loaded)
         if loader.errors:
             raise ImportError(str(loader.errors[0]).strip().splitlines()[-1])
-        leave_out(suite, skip)
+        leave_out(suite, skip, match)
         suite(RecordingResult(record))
     except unittest.SkipTest as reason:
         record.line(test=whole, events=[["skip", str(reason)]], texts=[], seconds=0)
@@ -174,21 +175,20 @@ def run(module: str, record: Record, skip: dict[str, int]) -> None:
         support.reap_children()
 
 
-def main(arguments: list[str]) -> None:
-    module, record_path, stacks = arguments[:3]
+def main(module: str, directory: str) -> None:
     skip: dict[str, int] = {}
-    if len(arguments) > 3:
-        with open(arguments[3]) as file:
-            for name in json.load(file):
-                name = name.partition("#")[0]
-                skip[name] = skip.get(name, 0) + 1
+    with open(f"{directory}/choice") as file:
+        choice = json.load(file)
+    for name in choice["skip"]:
+        name = name.partition("#")[0]
+        skip[name] = skip.get(name, 0) + 1
     sys.argv[1:] = []
-    prepare(stacks)
-    record = Record(record_path)
-    run(module, record, skip)
+    prepare(f"{directory}/stacks")
+    record = Record(f"{directory}/record")
+    run(module, record, skip, choice["match"])
     sitecustomize.write_statistics()
     record.line(end=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])
