@@ -57,7 +57,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--package", default="test", help="the package that holds the tests")
     parser.add_argument("--path", action="append", default=[], help="a directory to find it in")
     parser.add_argument("--capture", type=Path, help="the extension to use instead of the built one")
-    parser.add_argument("-v", "--verbose", action="store_true", help="reasons, times, tracebacks")
+    parser.add_argument(
+        "-v", "--verbose", action="count", default=0, help="reasons and times; twice: tracebacks"
+    )
     return parser.parse_args(arguments)
 
 

@@ -14,10 +14,10 @@ _COMMON_REASONS = 12
 _SHOWN_LINES = 40
 
 
-def _difference(difference: Difference, verbose: bool) -> list[str]:
+def _difference(difference: Difference, verbose: int) -> list[str]:
     lines = [f"    {difference.test}: {difference.plain} -> {difference.interpreted}"]
     ended = difference.interpreted.startswith(("crash", "hang", "exit", "ended"))
-    if difference.text and (verbose or ended):
+    if difference.text and (verbose > 1 or ended):
         text = difference.text.strip().splitlines()
         lines += [f"        {line}" for line in text[:_SHOWN_LINES]]
     return lines
@@ -27,7 +27,7 @@ def _reasons(reasons: Counter[str]) -> list[str]:
     return [f"    {count:9,} x {reason}" for reason, count in reasons.most_common(_COMMON_REASONS)]
 
 
-def module_lines(result: Comparison, verbose: bool) -> list[str]:
+def module_lines(result: Comparison, verbose: int) -> list[str]:
     """What to print of one module."""
     if result.left_out:
         return [f"{result.module}: left out: {result.left_out}"] if verbose else []
@@ -47,7 +47,7 @@ def module_lines(result: Comparison, verbose: bool) -> list[str]:
     return lines
 
 
-def total_lines(results: Iterable[Comparison], verbose: bool) -> tuple[list[str], bool]:
+def total_lines(results: Iterable[Comparison], verbose: int) -> tuple[list[str], bool]:
     """The summary, and whether everything is as it should be."""
     results = list(results)
     compared = [result for result in results if not result.left_out]

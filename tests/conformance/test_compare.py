@@ -77,7 +77,7 @@ def test_share_counts_what_was_not_finished() -> None:
 @pytest.mark.parametrize(("finished", "good"), [(95, True), (94, False)])
 def test_a_share_below_the_least_is_not_good(finished: int, good: bool) -> None:
     result = Comparison("m", same=1, statistics=Counter(finished=finished, handed_over=100 - finished))
-    lines, is_good = report.total_lines([result], verbose=False)
+    lines, is_good = report.total_lines([result], verbose=0)
     assert is_good is good
     assert any(f"{finished}.00%" in line for line in lines)
 
