@@ -47,7 +47,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--selection", metavar="NAME", help="a fixed selection of modules: fast")
     parser.add_argument("-k", "--match", default="*", metavar="PATTERN", help="only tests such as '*.test_a'")
     parser.add_argument("--jobs", type=int, default=2, help="modules run at once")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one run of one module")
+    parser.add_argument("--timeout", type=float, default=300.0, help="most seconds for one run of one module")
     parser.add_argument("--tries", type=int, default=3, help="runs of the rest of a module after breaks")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything found to FILE")
     parser.add_argument("--plain-cache", type=Path, metavar="DIR", help="keep plain outcomes in DIR")
