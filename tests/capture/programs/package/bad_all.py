@@ -1,0 +1,3 @@
+"""Names something in __all__ that does not exist."""
+
+__all__ = ["absent"]

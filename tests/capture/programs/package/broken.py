@@ -1,0 +1,4 @@
+"""Fails while it is imported."""
+
+before = 1
+raise RuntimeError("broken on purpose")
