@@ -19,10 +19,11 @@ $(VENV)/.ready: requirements-dev.txt requirements-test.txt .ci/make-venv
 	  .ci/make-venv $(VENV) "$$python" requirements-dev.txt
 
 # Once configured, ninja itself runs CMake again when a CMake file changes or a source appears.
+# A changed environment may bring another torch: configure anew.
 CONFIGURE = mkdir -p build && $(LOCK) cmake -S . -B $(@D) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(NINJA)
 
-$(BUILD)/build.ninja: | $(VENV)/.ready
-	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+$(BUILD)/build.ninja: $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) && touch $@
 
 ## make build          the environment in .venv and the extension modules, in place (stator/*.so)
 .PHONY: build
@@ -62,8 +63,8 @@ $(MINORS:%=.venv-cp3%/.ready): .venv-cp3%/.ready: requirements-test.txt .ci/make
 	@python=$${PYTHON3$*:-$$(.ci/find-python 3.$*)} && echo "Preparing $(@D) with $$python" && \
 	  .ci/make-venv $(@D) "$$python" requirements-test.txt
 
-build/cp312/build.ninja build/cp313/build.ninja: build/cp3%/build.ninja: | .venv-cp3%/.ready $(VENV)/.ready
-	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/.venv-cp3$*/bin/python
+build/cp312/build.ninja build/cp313/build.ninja: build/cp3%/build.ninja: .venv-cp3%/.ready $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/.venv-cp3$*/bin/python && touch $@
 
 $(MINORS:%=test-cp3%): test-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
 	@$(LOCK) $(NINJA) -C build/cp3$* --quiet
@@ -78,9 +79,9 @@ ASAN_ENV = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-na
   ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
   PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(ASAN)/package
 
-$(ASAN)/build.ninja: | $(VENV)/.ready
+$(ASAN)/build.ninja: $(VENV)/.ready
 	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) -DSTATOR_SANITIZE=ON -DSTATOR_TORCH=OFF \
-	  -DSTATOR_MODULE_DIR=$(CURDIR)/$(ASAN_PACKAGE)
+	  -DSTATOR_MODULE_DIR=$(CURDIR)/$(ASAN_PACKAGE) && touch $@
 
 .PHONY: test-asan
 test-asan: $(VENV)/.ready $(ASAN)/build.ninja
@@ -91,8 +92,8 @@ test-asan: $(VENV)/.ready $(ASAN)/build.ninja
 
 ## make lint           clang-format, clang-tidy, ruff, mypy --strict
 # Its own configuration: clang cannot read the headers that g++ precompiled.
-build/lint/build.ninja: | $(VENV)/.ready
-	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+build/lint/build.ninja: $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON && touch $@
 
 .PHONY: lint
 lint: $(VENV)/.ready build/lint/build.ninja
