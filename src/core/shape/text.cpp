@@ -1,0 +1,181 @@
+// src/core/shape/text.cpp: printing expressions with few parentheses.
+#include "core/shape/text.h"
+
+namespace stator::shape {
+namespace {
+
+// Binding strength of what is printed, as in Python.
+enum Strength { kComparison, kSum, kProduct, kAtom };
+
+class Printer {
+ public:
+  Printer(const Context& context, std::string* out) : context_(context), exprs_(context.exprs()), out_(out) {}
+
+  void print(ExprId id, Strength at_least) {
+    const Expr& e = exprs_[id];
+    Strength strength = strength_of(e);
+    if (strength < at_least) *out_ += '(';
+    switch (e.kind) {
+      case ExprKind::kConstant:
+        *out_ += std::to_string(e.number);
+        break;
+      case ExprKind::kSymbol:
+        *out_ += context_.symbols()[static_cast<size_t>(e.number)].name;
+        break;
+      case ExprKind::kProduct:
+        print_joined(e, "*", kAtom);
+        break;
+      case ExprKind::kFloorDiv:
+        print_joined(e, "//", kAtom);
+        break;
+      case ExprKind::kMod:
+        print_joined(e, " % ", kAtom);
+        break;
+      case ExprKind::kMin:
+      case ExprKind::kMax:
+        *out_ += e.kind == ExprKind::kMin ? "min(" : "max(";
+        print_joined(e, ", ", kSum);
+        *out_ += ')';
+        break;
+      case ExprKind::kSum:
+        print_sum(e);
+        break;
+      default:
+        print_comparison(e);
+    }
+    if (strength < at_least) *out_ += ')';
+  }
+
+ private:
+  Strength strength_of(const Expr& e) const {
+    switch (e.kind) {
+      case ExprKind::kConstant:
+        return e.number < 0 ? kSum : kAtom;
+      case ExprKind::kProduct:
+      case ExprKind::kFloorDiv:
+      case ExprKind::kMod:
+        return kProduct;
+      case ExprKind::kSum:
+        return e.operand_count == 1 && e.number == 0 && exprs_.coefficients(e)[0] > 0 ? kProduct : kSum;
+      case ExprKind::kEqZero:
+      case ExprKind::kNeZero:
+      case ExprKind::kLeZero:
+        return kComparison;
+      default:
+        return kAtom;
+    }
+  }
+
+  void print_joined(const Expr& e, const char* separator, Strength at_least) {
+    bool first = true;
+    for (ExprId operand : exprs_.operands(e)) {
+      if (!first) *out_ += separator;
+      first = false;
+      print(operand, at_least);
+    }
+  }
+
+  // One coefficient times a monomial; the sign has been printed. A leading minus binds tighter than //, as in
+  // Python.
+  void print_term(uint64_t coefficient, ExprId monomial, bool after_minus = false) {
+    const ExprKind kind = exprs_[monomial].kind;
+    if (coefficient != 1) *out_ += std::to_string(coefficient) + "*";
+    // 4*s0*s1 needs no parentheses; 4*(s0//2) and -(s0//2) do.
+    bool bare = (coefficient == 1 && !after_minus) || kind == ExprKind::kProduct;
+    print(monomial, bare ? kProduct : kAtom);
+  }
+
+  void print_signed(int64_t sign_source, bool first) {
+    if (first) {
+      *out_ += sign_source < 0 ? "-" : "";
+    } else {
+      *out_ += sign_source < 0 ? " - " : " + ";
+    }
+  }
+
+  static uint64_t magnitude(int64_t n) {
+    return n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
+  }
+
+  void print_sum(const Expr& e) {
+    bool first = true;
+    for (size_t i = 0; i < e.operand_count; ++i) {
+      int64_t coefficient = exprs_.coefficients(e)[i];
+      print_signed(coefficient, first);
+      print_term(magnitude(coefficient), exprs_.operands(e)[i], first && coefficient < 0);
+      first = false;
+    }
+    if (e.number != 0) {
+      print_signed(e.number, first);
+      *out_ += std::to_string(magnitude(e.number));
+    }
+  }
+
+  // The terms of `e` whose coefficients have the sign, and the constant if it does; "0" if there are none.
+  void print_side(const Expr& sum, ExprId id, int sign, int64_t constant) {
+    bool first = true;
+    auto term = [&](uint64_t coefficient, ExprId monomial) {
+      if (!first) *out_ += " + ";
+      print_term(coefficient, monomial);
+      first = false;
+    };
+    if (sum.kind == ExprKind::kSum) {
+      for (size_t i = 0; i < sum.operand_count; ++i) {
+        int64_t coefficient = exprs_.coefficients(sum)[i];
+        if ((coefficient < 0) == (sign < 0)) term(magnitude(coefficient), exprs_.operands(sum)[i]);
+      }
+    } else if (sign > 0) {
+      term(1, id);
+    }
+    if ((constant < 0) == (sign < 0) && constant != 0) {
+      if (!first) *out_ += " + ";
+      *out_ += std::to_string(magnitude(constant));
+      first = false;
+    }
+    if (first) *out_ += '0';
+  }
+
+  // e <= 0 is printed with what is negative on the right: s0 - 512 <= 0 as s0 <= 512, s0 - s1 + 1 <= 0 as s0
+  // < s1.
+  void print_comparison(const Expr& e) {
+    ExprId id = exprs_.operands(e)[0];
+    const Expr& sum = exprs_[id];
+    int64_t constant = sum.kind == ExprKind::kSum ? sum.number : 0;
+    const char* sign = e.kind == ExprKind::kEqZero ? " == " : e.kind == ExprKind::kNeZero ? " != " : " <= ";
+    if (e.kind == ExprKind::kLeZero && constant == 1 && has_both_signs(sum)) {
+      sign = " < ";
+      constant = 0;
+    }
+    print_side(sum, id, 1, constant);
+    *out_ += sign;
+    print_side(sum, id, -1, constant);
+  }
+
+  bool has_both_signs(const Expr& sum) const {
+    bool positive = false, negative = false;
+    for (int64_t coefficient : exprs_.coefficients(sum)) (coefficient < 0 ? negative : positive) = true;
+    return positive && negative;
+  }
+
+  const Context& context_;
+  const ExprTable& exprs_;
+  std::string* out_;
+};
+
+}  // namespace
+
+void append_text(const Context& context, ExprId expr, std::string* out) {
+  Printer(context, out).print(expr, kComparison);
+}
+
+std::string text(const Context& context, ExprId expr) {
+  std::string out;
+  append_text(context, expr, &out);
+  return out;
+}
+
+std::string text(const Context& context, Dim dim) {
+  return dim.is_expr() ? text(context, dim.expr()) : std::to_string(dim.number());
+}
+
+}  // namespace stator::shape
