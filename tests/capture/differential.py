@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 if not IDENTITY:
     if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
+        sys.path.append(str(ROOT))
     from stator import _capture
 
 
@@ -42,8 +42,7 @@ def statistics() -> dict[str, Any]:
     """What the interpreter has counted since the last reset."""
     if IDENTITY:
         return {"frames": 0, "finished": 0, "passed": 0, "handed_over": 0, "handover_reasons": {}}
-    counted: dict[str, Any] = _capture.statistics()
-    return counted
+    return dict(_capture.statistics())
 
 
 def reset_statistics() -> None:
@@ -152,13 +151,21 @@ def observe(function: Callable[..., Any], log: list[Any], *, formatted: bool = T
     )
 
 
+def shared(one: str, other: str) -> int:
+    """The length of the common beginning."""
+    for index, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return index
+    return min(len(one), len(other))
+
+
 def differences(plain: Outcome, ours: Outcome) -> str:
     """One paragraph per field that differs, shown around the first differing place; empty if none does."""
     lines = []
     for field in Outcome.__dataclass_fields__:
         expected, found = str(getattr(plain, field)), str(getattr(ours, field))
         if expected != found:
-            start = max(0, len(os.path.commonprefix([expected, found])) - SHOWN // 3)
+            start = max(0, shared(expected, found) - SHOWN // 3)
             for who, what in (("CPython", expected), ("Stator ", found)):
                 head = "..." if start else ""
                 lines.append(f"{field} {who}: {head}{what[start : start + SHOWN]}")
@@ -205,7 +212,7 @@ _compiled: dict[Path, types.CodeType] = {}
 
 
 def compiled(path: Path) -> types.CodeType:
-    """The file's code; a file that sets RECOMPILE leaves marks in its code objects and gets new ones each time."""
+    """The file's code; a file that sets RECOMPILE leaves marks in its code objects: it gets new ones."""
     if path not in _compiled or "RECOMPILE" in _compiled[path].co_names:
         _compiled[path] = compile(path.read_text(), str(path), "exec")
         linecache.getlines(str(path))

@@ -1,4 +1,4 @@
-"""tests/capture/test_programs.py: every program gives what it gives under CPython, also when handed over at any instruction."""
+"""tests/capture/test_programs.py: every program does what it does under CPython, handed over or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FARTHEST = 20_000
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_interpreted(program: Program) -> None:
-    """One full run; every frame that the program does not give to a tracer runs to its end in the interpreter."""
+    """One full run; every frame that no tool takes runs to its end in the interpreter."""
     plain = program.run(None)
     reset_statistics()
     ours = program.run(-1)
@@ -39,5 +39,5 @@ def test_handed_over_at_each_instruction(program: Program) -> None:
         assert not found, f"after {instructions} instructions\n{found}"
         if statistics()["handed_over"] == 0:
             break
-        # Long programs repeat themselves: after the first stretch the steps grow, and stay odd to meet every phase of a loop.
+        # Long programs repeat themselves: the steps grow, and stay odd to meet every phase of a loop.
         instructions += 1 if instructions < CONTIGUOUS else 1 + 2 * (instructions // 40)
