@@ -166,6 +166,7 @@ class Graph {
   friend class GraphReader;  // the parser, which defines values by the ids of the text
 
   ValueId define(ValueId id, const ValueSpec& spec, NodeId node);
+  void recompute_storages();
   ValueId next_value() const { return ValueId{static_cast<uint32_t>(values_.size())}; }
 
   std::vector<Node> nodes_;
