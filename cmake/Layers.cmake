@@ -24,10 +24,16 @@ function(stator_layer layer)
   target_link_libraries(stator_${layer} ${scope} ${arg_LINKS})
 endfunction()
 
-# stator_module(<name> SOURCES ... LINKS ...): the extension module stator.<name>, beside the Python files.
+# stator_module(<name> FOLDER src/bindings/<folder> LINKS ...): the extension module stator.<name>, beside the
+# Python files. It sees "bindings/<folder>/..." of its own folder only.
 function(stator_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
-  add_library(${name} MODULE ${arg_SOURCES})
+  cmake_parse_arguments(arg "" "FOLDER" "LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/bindings/${arg_FOLDER}/*.cpp")
+  set(root "${PROJECT_BINARY_DIR}/layers/bindings_${arg_FOLDER}")
+  file(MAKE_DIRECTORY "${root}/bindings")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src/bindings/${arg_FOLDER}" "${root}/bindings/${arg_FOLDER}" SYMBOLIC)
+  add_library(${name} MODULE ${sources})
+  target_include_directories(${name} PRIVATE "${root}")
   target_link_libraries(${name} PRIVATE stator_flags ${arg_LINKS})
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX "${STATOR_MODULE_SUFFIX}")
   if(SKBUILD)
