@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stator.conformance import lists, report
-from stator.conformance.child_process import prepare_this_process, run_past_breaks
+from stator.conformance.child_process import prepare_this_process, run_past_breaks, stop_everything
 from stator.conformance.compare import Comparison, compare
 from stator.conformance.plain_cache import PlainRuns, ends_in_time
 from stator.conformance.python import NoSuchModule, Python, default_executable
@@ -109,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(line, flush=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            stop_everything()
             raise
     results.sort(key=lambda result: result.module)
     if options.json:

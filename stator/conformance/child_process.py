@@ -30,6 +30,14 @@ class Choice:
 
 
 EVERY_TEST = Choice()
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+def stop_everything() -> None:
+    """End what runs now, for a user who interrupts: the tests' sessions hear no Ctrl-C."""
+    for process in list(_running):
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
 
 
 def prepare_this_process() -> None:
@@ -111,7 +119,9 @@ def _run_once(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        _running.add(process)
         broken = _wait(process, limit)
+        _running.discard(process)
     run = Run(seconds=time.monotonic() - started)
     _kill_left_over(directory)
     run.outcomes, running, complete = read_record(record, str(directory))
