@@ -1,0 +1,158 @@
+// bindings/capture/interpreted.cpp: a callable that runs another one with every Python frame below it interpreted.
+#include "bindings/capture/interpreted.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+
+#include "capture/cpython/ref.h"
+#include "capture/hook/engine.h"
+
+namespace stator {
+namespace {
+
+struct Interpreted {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* function;
+  PyObject* dict;
+  PyObject* weak_references;
+  int instruction_limit;
+};
+
+// Puts the thread into interpreting mode for one call.
+class InterpretScope {
+ public:
+  explicit InterpretScope(int instruction_limit) : context_(thread_context), mode_(context_.mode), limit_(context_.instruction_limit) {
+    context_.mode = Mode::interpret;
+    context_.instruction_limit = instruction_limit;
+    Engine::get().acquire_hook();
+  }
+  ~InterpretScope() {
+    Engine::get().release_hook();
+    context_.mode = mode_;
+    context_.instruction_limit = limit_;
+  }
+  InterpretScope(const InterpretScope&) = delete;
+  InterpretScope& operator=(const InterpretScope&) = delete;
+
+ private:
+  ThreadContext& context_;
+  Mode mode_;
+  int limit_;
+};
+
+PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) {
+  auto* interpreted = reinterpret_cast<Interpreted*>(self);
+  InterpretScope scope(interpreted->instruction_limit);
+  return PyObject_Vectorcall(interpreted->function, arguments, count, keywords);
+}
+
+PyObject* bind(PyObject* self, PyObject* owner, PyObject*) {
+  return owner == nullptr || owner == Py_None ? Py_NewRef(self) : PyMethod_New(self, owner);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* interpreted = reinterpret_cast<Interpreted*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(interpreted->function);
+  Py_VISIT(interpreted->dict);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* interpreted = reinterpret_cast<Interpreted*>(self);
+  Py_CLEAR(interpreted->function);
+  Py_CLEAR(interpreted->dict);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (reinterpret_cast<Interpreted*>(self)->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<interpreted %R>", reinterpret_cast<Interpreted*>(self)->function);
+}
+
+PyMemberDef members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(Interpreted, function), READONLY, "The callable that is interpreted."},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Interpreted, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Interpreted, weak_references), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Interpreted, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyGetSetDef properties[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                       {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, properties},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"stator._capture.Interpreted", sizeof(Interpreted), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+PyObject* interpreted_type = nullptr;  // kept for the life of the process
+
+// What functools.update_wrapper copies, for callables that have it.
+bool copy_identity(PyObject* to, PyObject* from) {
+  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {
+    auto value = Ref<>::steal(PyObject_GetAttrString(from, name));
+    if (!value) {
+      if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
+      PyErr_Clear();
+      continue;
+    }
+    auto dict = Ref<>::steal(PyObject_GenericGetDict(to, nullptr));
+    if (!dict || PyDict_SetItemString(dict.get(), name, value.get()) < 0) return false;
+  }
+  return true;
+}
+
+PyObject* interpret_function(PyObject*, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"fn", "instructions", nullptr};
+  PyObject* function;
+  int limit = -1;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|i:interpret", const_cast<char**>(names), &function, &limit)) {
+    return nullptr;
+  }
+  if (!PyCallable_Check(function)) {
+    PyErr_Format(PyExc_TypeError, "stator.interpret: a callable is needed, not %.200s", Py_TYPE(function)->tp_name);
+    return nullptr;
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(interpreted_type);
+  auto object = Ref<>::steal(type->tp_alloc(type, 0));
+  if (!object) return nullptr;
+  auto* interpreted = reinterpret_cast<Interpreted*>(object.get());
+  interpreted->vectorcall = &call;
+  interpreted->function = Py_NewRef(function);
+  interpreted->instruction_limit = limit;
+  return copy_identity(object.get(), function) ? object.release() : nullptr;
+}
+
+PyMethodDef functions[] = {
+    {"interpret", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(interpret_function)), METH_VARARGS | METH_KEYWORDS,
+     "interpret(fn, instructions=-1)\n--\n\nA callable that runs fn with every Python frame below it interpreted by Stator."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool add_interpreted(PyObject* module) {
+  interpreted_type = PyType_FromSpec(&spec);
+  return interpreted_type != nullptr && PyModule_AddObjectRef(module, "Interpreted", interpreted_type) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
+}
+
+}  // namespace stator

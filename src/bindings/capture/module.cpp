@@ -1,0 +1,64 @@
+// bindings/capture/module.cpp: the extension module stator._capture.
+#include "bindings/capture/interpreted.h"
+#include "capture/cpython/ref.h"
+#include "capture/hook/engine.h"
+
+namespace stator {
+namespace {
+
+PyObject* interpret_everything(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  Engine::get().interpret_everything(truth != 0);
+  Py_RETURN_NONE;
+}
+
+bool set_count(PyObject* dict, const char* name, uint64_t count) {
+  auto number = Ref<>::steal(PyLong_FromUnsignedLongLong(count));
+  return number && PyDict_SetItemString(dict, name, number.get()) == 0;
+}
+
+PyObject* statistics(PyObject*, PyObject*) {
+  const Statistics& counted = Engine::get().statistics;
+  auto result = Ref<>::steal(PyDict_New());
+  auto reasons = Ref<>::steal(PyDict_New());
+  if (!result || !reasons) return nullptr;
+  static const char* const kReasons[] = {"a tool was switched on", "instruction limit"};
+  bool ok = set_count(result.get(), "frames", counted.frames) && set_count(result.get(), "finished", counted.finished) &&
+            set_count(result.get(), "passed", counted.passed) &&
+            set_count(result.get(), "handed_over", counted.handed_over);
+  for (size_t i = 0; ok && i < counted.by_opcode.size(); i++) {
+    if (counted.by_opcode[i] != 0) {
+      ok = set_count(reasons.get(), opcode_name(static_cast<Opcode>(i)), counted.by_opcode[i]);
+    }
+  }
+  for (size_t i = 0; ok && i < counted.by_reason.size(); i++) {
+    if (counted.by_reason[i] != 0) ok = set_count(reasons.get(), kReasons[i], counted.by_reason[i]);
+  }
+  if (!ok || PyDict_SetItemString(result.get(), "handover_reasons", reasons.get()) < 0) return nullptr;
+  return result.release();
+}
+
+PyObject* reset_statistics(PyObject*, PyObject*) {
+  Engine::get().statistics = {};
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"interpret_everything", interpret_everything, METH_O,
+     "interpret_everything(on)\n--\n\nInterprets every Python frame of every thread, or stops doing so."},
+    {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},
+    {"reset_statistics", reset_statistics, METH_NOARGS, "reset_statistics()\n--\n\nStarts counting anew."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "stator._capture", "Frames and the bytecode interpreter.", -1, functions,
+                          nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace stator
+
+PyMODINIT_FUNC PyInit__capture() {
+  auto module = stator::Ref<>::steal(PyModule_Create(&stator::definition));
+  if (!module || !stator::Engine::get().start() || !stator::add_interpreted(module.get())) return nullptr;
+  return module.release();
+}

@@ -1,0 +1,182 @@
+/* capture/cpython/frame.h: one interface to a running frame on every supported CPython.
+ *
+ * Words: a frame is *linked* while the thread sees it as running; it *stands on* an instruction while that runs; it *goes on
+ * at* an instruction when CPython is to continue there. `stacktop` is -1 while a frame runs, as CPython itself keeps it. */
+#ifndef STATOR_CAPTURE_CPYTHON_FRAME_H
+#define STATOR_CAPTURE_CPYTHON_FRAME_H
+
+#include "capture/cpython/layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef PyObject* (*StatorEvaluator)(PyThreadState*, StatorFrame*, int throwflag);
+
+/* CPython's own evaluator: continues the frame from where it goes on; with throwflag the current error is raised there. */
+PyObject* stator_evaluate(PyThreadState* thread, StatorFrame* frame, int throwflag);
+void stator_set_evaluator(PyInterpreterState* interpreter, StatorEvaluator evaluator); /* NULL: CPython's own */
+int stator_evaluator_is(PyInterpreterState* interpreter, StatorEvaluator evaluator);
+/* The evaluator that was installed before ours, to be chained; NULL for CPython's own. */
+StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
+
+/* Clears and pops a frame of the thread's stack that the interpreter pushed itself. Returns 0 when only CPython can do it. */
+int stator_clear_frame(PyThreadState* thread, StatorFrame* frame);
+
+/* The current error as one normalised exception (new reference, or NULL), and back (steals). */
+PyObject* stator_take_error(void);
+void stator_give_error(PyObject* exception);
+
+/* The word that is non-zero when signals, pending calls, the GIL or the collector want attention. */
+const volatile void* stator_eval_breaker(PyThreadState* thread);
+/* Whether a tracer, a profiler or a monitoring tool has events set. */
+int stator_tools_active(PyThreadState* thread);
+
+/* Marks a function's frames as never complete: tracebacks, signal handlers and sys._getframe pass over them. */
+void stator_hide_function(PyObject* function);
+
+#ifdef __cplusplus
+}  // extern "C"
+
+namespace stator::cpython {
+
+using Frame = StatorFrame;
+using Unit = StatorUnit;
+
+inline Unit* code_start(PyCodeObject* code) { return reinterpret_cast<Unit*>(code->co_code_adaptive); }
+
+inline int frame_words(PyCodeObject* code) {
+#if STATOR_PY == 311
+  return code->co_nlocalsplus + code->co_stacksize + STATOR_FRAME_SPECIALS;
+#else
+  return code->co_framesize;
+#endif
+}
+
+// --- linking -------------------------------------------------------------------------------------------------------
+inline Frame*& current_frame(PyThreadState* thread) {
+#if STATOR_PY <= 312
+  return reinterpret_cast<Frame*&>(thread->cframe->current_frame);
+#else
+  return reinterpret_cast<Frame*&>(thread->current_frame);
+#endif
+}
+inline void link(PyThreadState* thread, Frame* frame) {
+  frame->previous = current_frame(thread);
+  current_frame(thread) = frame;
+}
+inline void unlink(PyThreadState* thread, Frame* frame) { current_frame(thread) = frame->previous; }
+
+// --- position ------------------------------------------------------------------------------------------------------
+inline void stand_on(Frame* frame, Unit* at) { frame->instruction = at; }
+#if STATOR_PY <= 312
+inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next - 1; }
+inline Unit* next_unit(const Frame* frame) { return frame->instruction + 1; }
+// Where an error raised into a frame that is not running belongs.
+inline Unit* raise_unit(const Frame* frame) { return frame->instruction; }
+// Makes CPython's evaluator, called with throwflag, raise at `at`.
+inline void raise_at(Frame* frame, Unit* at) { frame->instruction = at; }
+#else
+inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next; }
+inline Unit* next_unit(const Frame* frame) { return frame->instruction; }
+inline Unit* raise_unit(const Frame* frame) { return frame->instruction - 1; }
+inline void raise_at(Frame* frame, Unit* at) { frame->instruction = at + 1; }
+#endif
+
+// A frame before its first traceable instruction is not shown to anybody.
+inline bool is_incomplete(const Frame* frame) {
+  return frame->owner != STATOR_OWNED_BY_GENERATOR &&
+         frame->instruction < code_start(frame->code) + frame->code->_co_firsttraceable;
+}
+
+// --- stack ---------------------------------------------------------------------------------------------------------
+inline PyObject** stack_base(Frame* frame) { return frame->localsplus + frame->code->co_nlocalsplus; }
+inline PyObject** take_stack(Frame* frame) {
+  PyObject** top = frame->localsplus + frame->stacktop;
+  frame->stacktop = -1;
+  return top;
+}
+inline void give_stack(Frame* frame, PyObject** top) { frame->stacktop = static_cast<int>(top - frame->localsplus); }
+
+// --- recursion -----------------------------------------------------------------------------------------------------
+// Python frames count in `python_recursion`; each activation of an evaluator counts in `native_recursion` where it is apart.
+inline int& python_recursion(PyThreadState* thread) {
+#if STATOR_PY == 311
+  return thread->recursion_remaining;
+#else
+  return thread->py_recursion_remaining;
+#endif
+}
+#if STATOR_PY == 311
+inline bool native_recursion_left(PyThreadState*) { return true; }
+inline void enter_native(PyThreadState*) {}
+inline void leave_native(PyThreadState*) {}
+#else
+inline bool native_recursion_left(PyThreadState* thread) { return thread->c_recursion_remaining > 0; }
+inline void enter_native(PyThreadState* thread) { --thread->c_recursion_remaining; }
+inline void leave_native(PyThreadState* thread) { ++thread->c_recursion_remaining; }
+#endif
+
+// --- attention -----------------------------------------------------------------------------------------------------
+#if STATOR_PY <= 312
+using EvalBreaker = const volatile int*;
+inline bool wants_attention(EvalBreaker breaker) { return *breaker != 0; }
+#else
+// The upper bits hold the version of the monitoring tools.
+using EvalBreaker = const volatile uintptr_t*;
+inline bool wants_attention(EvalBreaker breaker) { return (*breaker & 0xFF) != 0; }
+#endif
+inline EvalBreaker eval_breaker(PyThreadState* thread) {
+  return static_cast<EvalBreaker>(stator_eval_breaker(thread));
+}
+
+#if STATOR_PY == 311
+inline bool tracing(PyThreadState* thread) { return thread->cframe->use_tracing != 0; }
+#else
+inline bool tracing(PyThreadState* thread) { return stator_tools_active(thread) != 0; }
+#endif
+
+// --- ending --------------------------------------------------------------------------------------------------------
+// Whether stator_clear_frame can end the frame; otherwise it stands on its last instruction and CPython ends it.
+#if STATOR_PY == 311
+inline bool ends_here(PyThreadState*, Frame*) { return true; }
+#else
+inline bool ends_here(PyThreadState* thread, Frame* frame) {
+  return frame->owner == STATOR_OWNED_BY_THREAD && frame->frame_object == nullptr &&
+         reinterpret_cast<PyObject**>(frame) != &thread->datastack_chunk->data[0];
+}
+#endif
+
+// --- pushing -------------------------------------------------------------------------------------------------------
+// Room for a frame of `code` on the thread's own stack, or nullptr where CPython would have to add a chunk.
+inline Frame* reserve(PyThreadState* thread, PyCodeObject* code) {
+  const int words = frame_words(code);
+  if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top) return nullptr;
+  auto* frame = reinterpret_cast<Frame*>(thread->datastack_top);
+  thread->datastack_top += words;
+  return frame;
+}
+
+// Initialises a reserved frame for `function` (steals it); the first `bound` locals are filled in by the caller.
+inline void initialise(Frame* frame, PyFunctionObject* function, PyCodeObject* code, int bound) {
+  frame->function = reinterpret_cast<PyObject*>(function);
+  frame->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(code)));
+  frame->globals = function->func_globals;
+  frame->builtins = function->func_builtins;
+  frame->locals = nullptr;
+  frame->frame_object = nullptr;
+  frame->stacktop = code->co_nlocalsplus;
+#if STATOR_PY == 311
+  frame->is_entry = 1;
+#else
+  frame->return_offset = 0;
+#endif
+  frame->owner = STATOR_OWNED_BY_THREAD;
+  go_on_at(frame, code_start(code));
+  for (int i = bound; i < code->co_nlocalsplus; i++) frame->localsplus[i] = nullptr;
+}
+
+}  // namespace stator::cpython
+#endif
+
+#endif

@@ -1,0 +1,96 @@
+/* capture/cpython/py311.c: frames of CPython 3.11. */
+#define Py_BUILD_CORE_MODULE 1
+#include "capture/cpython/frame.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "internal/pycore_code.h"
+#include "internal/pycore_frame.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_object.h"
+#include "internal/pycore_pystate.h"
+#include "opcode.h"
+
+#include "capture/cpython/opcode_rows.h"
+
+#define STATOR_OPCODE_ROWS "capture/cpython/opcodes_py311.def"
+#include "capture/cpython/py_shared.inc"
+
+SAME_OFFSET(function, f_func);
+SAME_OFFSET(code, f_code);
+SAME_OFFSET(instruction, prev_instr);
+SAME_OFFSET(is_entry, is_entry);
+
+PyObject* stator_take_error(void) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type == NULL) return NULL;
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyException_SetTraceback(value, traceback ? traceback : Py_None);
+  Py_XDECREF(traceback);
+  Py_DECREF(type);
+  return value;
+}
+
+void stator_give_error(PyObject* exception) {
+  PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception, PyException_GetTraceback(exception));
+}
+
+const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->interp->ceval.eval_breaker; }
+
+int stator_tools_active(PyThreadState* thread) { return thread->cframe->use_tracing != 0; }
+
+static int is_incomplete(_PyInterpreterFrame* frame) {
+  return frame->owner != FRAME_OWNED_BY_GENERATOR &&
+         frame->prev_instr < _PyCode_CODE(frame->f_code) + frame->f_code->_co_firsttraceable;
+}
+
+/* The frame object outlives the call: it takes the frame's contents, and links to its caller's frame object. */
+static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* frame, PyFrameObject* object) {
+  _PyInterpreterFrame* caller = frame->previous;
+  while (caller != NULL && is_incomplete(caller)) caller = caller->previous;
+  PyFrameObject* back = NULL;
+  if (caller != NULL) {
+    back = caller->frame_obj;
+    if (back != NULL) {
+      Py_INCREF(back);
+    } else {
+      /* Making a frame object is only exported for the thread's current frame. */
+      _PyInterpreterFrame* current = thread->cframe->current_frame;
+      thread->cframe->current_frame = caller;
+      back = PyThreadState_GetFrame(thread);
+      thread->cframe->current_frame = current;
+      if (back == NULL) PyErr_Clear();
+    }
+  }
+  _PyInterpreterFrame* own = (_PyInterpreterFrame*)object->_f_frame_data;
+  memcpy(own, frame, (size_t)((char*)&frame->localsplus[frame->stacktop] - (char*)frame));
+  own->owner = FRAME_OWNED_BY_FRAME_OBJECT;
+  own->previous = NULL;
+  object->f_frame = own;
+  if (is_incomplete(own)) own->prev_instr = _PyCode_CODE(own->f_code) + own->f_code->_co_firsttraceable;
+  object->f_back = back;
+  if (!PyObject_GC_IsTracked((PyObject*)object)) PyObject_GC_Track(object);
+}
+
+int stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
+  _PyInterpreterFrame* frame = (_PyInterpreterFrame*)ours;
+  PyFrameObject* object = frame->frame_obj;
+  thread->recursion_remaining--;
+  frame->frame_obj = NULL;
+  if (object != NULL && Py_REFCNT(object) > 1) {
+    move_into_frame_object(thread, frame, object);
+    Py_DECREF(object);
+  } else {
+    Py_XDECREF(object);
+    for (int i = 0; i < frame->stacktop; i++) Py_XDECREF(frame->localsplus[i]);
+    Py_XDECREF(frame->f_locals);
+    Py_DECREF(frame->f_func);
+    Py_DECREF(frame->f_code);
+  }
+  thread->recursion_remaining++;
+  thread->datastack_top = (PyObject**)frame;
+  return 1;
+}

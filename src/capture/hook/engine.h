@@ -1,0 +1,86 @@
+// capture/hook/engine.h: the state of the engine: what each thread does with frames, what each code object carries, what was counted.
+#ifndef STATOR_CAPTURE_HOOK_ENGINE_H
+#define STATOR_CAPTURE_HOOK_ENGINE_H
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "capture/bytecode/decode.h"
+#include "capture/cpython/frame.h"
+
+namespace stator {
+
+// What the hook does with a frame of a thread.
+enum class Mode : uint8_t { off, run_only, interpret, capture };
+
+// A call whose arguments CPython is binding: the hook keeps the frame that results instead of running it.
+struct Binding {
+  PyObject* function;
+  cpython::Frame* frame = nullptr;  // set by the hook
+  std::vector<PyObject*> locals;    // owned; used where CPython pops the frame before it can be run
+};
+
+struct ThreadContext {
+  Mode mode = Mode::off;
+  Binding* binding = nullptr;
+  uintptr_t stack_reserve = 0;  // below this address the native stack is not used any further; 0: not known yet
+  int instruction_limit = -1;   // each frame is handed over after so many instructions; -1: never
+};
+
+// One per thread. The static model costs one load on the path that every Python call takes while the hook is installed.
+extern thread_local ThreadContext thread_context __attribute__((tls_model("initial-exec")));
+
+// Why a frame was handed over to CPython, apart from opcodes.
+enum class HandOver : uint8_t { tools, limit, count };
+
+struct Statistics {
+  uint64_t frames = 0;       // taken up
+  uint64_t finished = 0;     // run to their end: returned, raised or yielded
+  uint64_t passed = 0;       // left to CPython unlooked
+  uint64_t handed_over = 0;  // given up in the middle
+  std::array<uint64_t, kOpcodeCount> by_opcode{};
+  std::array<uint64_t, static_cast<size_t>(HandOver::count)> by_reason{};
+};
+
+// What a code object carries; dies with it.
+struct CodeState {
+  bool skip = false;  // its frames belong to CPython (the engine's own functions)
+  bool undecodable = false;
+  std::unique_ptr<DecodedCode> decoded;
+};
+
+class Engine {
+ public:
+  static Engine& get();
+
+  // Called once, by the module's initialisation. False with a Python error set on failure.
+  bool start();
+
+  // nullptr without an error when there is no memory for it.
+  CodeState* code_state(PyCodeObject* code);
+
+  // While at least one user holds it, every Python call of the interpreter enters the hook.
+  void acquire_hook();
+  void release_hook();
+  // Takes the hook out at once (a tool is active) or puts it back; users keep their hold.
+  void suspend_hook();
+  void resume_hook();
+  bool hook_installed() const;
+
+  void interpret_everything(bool on);
+  bool everything() const { return everything_; }
+
+  Statistics statistics;
+
+ private:
+  PyInterpreterState* interpreter_ = nullptr;
+  Py_ssize_t extra_index_ = -1;
+  int users_ = 0;
+  bool everything_ = false;
+};
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,80 @@
+// capture/hook/eval_hook.cpp: what happens to a frame: kept for a call in progress, passed on, or interpreted.
+#include "capture/hook/eval_hook.h"
+
+#include "capture/cpython/traits.h"
+#include "capture/hook/engine.h"
+#include "capture/hook/native_stack.h"
+#include "capture/interpreter/interpreter.h"
+
+namespace stator {
+
+StatorEvaluator chained_evaluator = nullptr;
+
+namespace {
+
+using cpython::Frame;
+
+// Under a hook each Python call that CPython makes costs two native activations; that is not the program's doing, so it does not count.
+PyObject* pass_on(PyThreadState* thread, Frame* frame, int throwflag) {
+  cpython::leave_native(thread);
+  cpython::leave_native(thread);
+  PyObject* result = chained_evaluator != nullptr ? chained_evaluator(thread, frame, throwflag)
+                                                  : stator_evaluate(thread, frame, throwflag);
+  cpython::enter_native(thread);
+  cpython::enter_native(thread);
+  return result;
+}
+
+// Without the hook CPython runs Python calls without recursion on the native stack, so the rest of the depth is safe.
+PyObject* pass_on_without_hook(PyThreadState* thread, Frame* frame, int throwflag) {
+  Engine& engine = Engine::get();
+  engine.suspend_hook();
+  PyObject* result = stator_evaluate(thread, frame, throwflag);
+  engine.resume_hook();
+  return result;
+}
+
+bool native_stack_low(ThreadContext& context) {
+  if (context.stack_reserve == 0) context.stack_reserve = native_stack_reserve();
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve;
+}
+
+}  // namespace
+
+extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int throwflag) {
+  ThreadContext& context = thread_context;
+  Engine& engine = Engine::get();
+  if (context.mode == Mode::off && !engine.everything()) {
+    return native_stack_low(context) ? pass_on_without_hook(thread, frame, throwflag) : pass_on(thread, frame, throwflag);
+  }
+  if (context.binding != nullptr && context.binding->frame == nullptr && throwflag == 0 &&
+      frame->function == context.binding->function) {
+    return keep_bound_frame(*context.binding, frame);
+  }
+  if (cpython::tracing(thread)) {
+    engine.statistics.passed++;
+    if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
+    return pass_on(thread, frame, throwflag);
+  }
+  if (native_stack_low(context)) {
+    engine.statistics.passed++;
+    return pass_on_without_hook(thread, frame, throwflag);
+  }
+  const DecodedCode* code = nullptr;
+  CodeState* state = engine.code_state(frame->code);
+  if (state != nullptr) {
+    if (state->skip) return pass_on(thread, frame, throwflag);
+    code = decoded(*state, frame->code);
+  }
+  if (code == nullptr) {
+    engine.statistics.passed++;
+    return pass_on(thread, frame, throwflag);
+  }
+  if (cpython::python_recursion(thread) <= 0 || !cpython::native_recursion_left(thread)) {
+    engine.statistics.passed++;
+    return stator_evaluate(thread, frame, throwflag);  // raises RecursionError in CPython's own words
+  }
+  return interpret(thread, frame, throwflag != 0, *code);
+}
+
+}  // namespace stator

@@ -1,0 +1,24 @@
+// capture/hook/native_stack.cpp: the bounds of the thread's native stack, from the system.
+#include "capture/hook/native_stack.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace stator {
+
+uintptr_t native_stack_reserve() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 1;
+  void* lowest = nullptr;
+  size_t size = 0;
+  const int status = pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  if (status != 0) return 1;
+  // A quarter, so that small threads keep most of theirs, and never more than what C code under CPython's own limits may take.
+  const size_t reserve = std::min<size_t>(size / 4, size_t{1} << 20);
+  return reinterpret_cast<uintptr_t>(lowest) + reserve;
+}
+
+}  // namespace stator

@@ -1,0 +1,14 @@
+// capture/hook/native_stack.h: how much of the thread's native stack is left.
+#ifndef STATOR_CAPTURE_HOOK_NATIVE_STACK_H
+#define STATOR_CAPTURE_HOOK_NATIVE_STACK_H
+
+#include <cstdint>
+
+namespace stator {
+
+// The address below which this thread's native stack counts as used up, or 1 where the stack's bounds cannot be had.
+uintptr_t native_stack_reserve();
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,297 @@
+// capture/interpreter/run.cpp: the loop: dispatch, frames pushed and left, errors unwound. Handlers stand in opcodes/*.inc.
+#include "capture/cpython/dict_version.h"
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/number.h"
+#include "capture/cpython/exported.h"
+#include "capture/cpython/ref.h"
+#include "capture/cpython/traits.h"
+#include "capture/interpreter/builders.h"
+#include "capture/interpreter/calls.h"
+#include "capture/interpreter/errors.h"
+#include "capture/interpreter/gadget.h"
+#include "capture/interpreter/interpreter.h"
+#include "capture/interpreter/names.h"
+#include "capture/interpreter/operators.h"
+#include "capture/interpreter/statements.h"
+
+namespace stator {
+
+using cpython::Frame;
+using cpython::Unit;
+
+namespace {
+
+// The interpreter's ways of running: what each instruction pays for beyond its own work is decided at compile time.
+struct Concrete {
+  static constexpr bool kCountsInstructions = false;
+};
+struct Counted {
+  static constexpr bool kCountsInstructions = true;
+};
+
+// Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and counted; both are
+// undone first, as the evaluator does them itself.
+PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame, bool raise) {
+  cpython::unlink(thread, frame);
+  cpython::python_recursion(thread)++;
+  cpython::leave_native(thread);
+  PyObject* result = stator_evaluate(thread, frame, raise ? 1 : 0);
+  cpython::enter_native(thread);
+  return result;
+}
+
+// CPython names the instruction after the failing one where it has no cache entries to point into.
+void correct_traceback(Frame* frame_was, PyCodeObject* code, Unit* at) {
+  (void)frame_was;
+  if constexpr (!cpython::kPointsAtNext) return;
+  auto error = Ref<>::steal(stator_take_error());
+  if (!error) return;
+  auto traceback = Ref<>::steal(PyException_GetTraceback(error.get()));
+  if (traceback && PyTraceBack_Check(traceback.get())) {
+    auto* entry = reinterpret_cast<PyTracebackObject*>(traceback.get());
+    entry->tb_lasti = static_cast<int>(at - cpython::code_start(code)) * static_cast<int>(sizeof(Unit));
+    entry->tb_lineno = -1;
+  }
+  stator_give_error(error.release());
+}
+
+template <class How>
+PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) noexcept {
+  static const void* const labels[] = {
+#define OP(name) &&handle_##name,
+#include "capture/bytecode/opcodes.def"
+#undef OP
+      &&handle_UNKNOWN, &&handle_UNKNOWN, &&handle_UNKNOWN, &&handle_UNKNOWN};
+
+  Statistics& statistics = Engine::get().statistics;
+  const cpython::EvalBreaker breaker = cpython::eval_breaker(thread);
+  Frame* frame = entry;
+  PyObject** fast;
+  PyObject** sp;
+  const Instruction* ip;
+  PyObject* result = nullptr;    // of the frame that is being left
+  Frame* callee = nullptr;       // bound, about to be entered
+  PyObject* keywords = nullptr;  // names of a call's keyword arguments
+  Ref<> kept;                    // of a call in progress; empty between instructions
+  HandOver reason = HandOver::tools;
+  int budget = thread_context.instruction_limit;
+
+  statistics.frames++;
+  cpython::python_recursion(thread)--;
+  cpython::enter_native(thread);
+  cpython::link(thread, frame);
+
+// --- the vocabulary of the handlers ---------------------------------------------------------------------------------
+#define HANDLE(name) handle_##name:
+#define ARG (ip->argument)
+#define NAME(index) PyTuple_GET_ITEM(frame->code->co_names, index)
+#define PUSH(value)                      \
+  do {                                   \
+    PyObject* const pushed_value = (value); \
+    *sp++ = pushed_value;                \
+  } while (0)
+#define POP() (*--sp)
+#define TOP(n) (sp[-(n)])
+#define DISPATCH()                                               \
+  do {                                                           \
+    if constexpr (How::kCountsInstructions) {                    \
+      if (budget >= 0 && budget-- == 0) goto hand_over_at_limit; \
+    }                                                            \
+    cpython::stand_on(frame, ip->at);                            \
+    goto* labels[static_cast<int>(ip->opcode)];                  \
+  } while (0)
+#define NEXT() \
+  do {         \
+    ip++;      \
+    DISPATCH(); \
+  } while (0)
+// After an instruction that may have run any code: a tool may be on now.
+#define NEXT_AFTER_CALL()                                   \
+  do {                                                      \
+    ip++;                                                   \
+    if (cpython::tracing(thread)) [[unlikely]]              \
+      goto hand_over_to_tools;                              \
+    DISPATCH();                                             \
+  } while (0)
+#define NEXT_AFTER_CALL_AND_ATTENTION()                     \
+  do {                                                      \
+    if (cpython::wants_attention(breaker)) [[unlikely]] {   \
+      if (!give_attention(thread)) goto error;              \
+    }                                                       \
+    NEXT_AFTER_CALL();                                      \
+  } while (0)
+#define JUMP(index)                            \
+  do {                                         \
+    ip = code->instructions.data() + (index);  \
+    DISPATCH();                                \
+  } while (0)
+// Replaces `n` operands by one result, or fails.
+#define REPLACE(n, value)                                   \
+  do {                                                      \
+    PyObject* const made = (value);                         \
+    if (made == nullptr) goto error;                        \
+    for (int left = (n); left > 0; left--) {                \
+      PyObject* const used = POP();                         \
+      Py_DECREF(used);                                      \
+    }                                                       \
+    PUSH(made);                                             \
+  } while (0)
+
+enter_frame:
+  fast = frame->localsplus;
+  sp = cpython::take_stack(frame);
+  if (frame == entry && raise_at_entry) {
+    ip = code->at_unit(cpython::raise_unit(frame));
+    goto error;
+  }
+  ip = code->at_unit(cpython::next_unit(frame));
+  if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;
+  DISPATCH();
+
+#include "capture/interpreter/opcodes/stack.inc"
+#include "capture/interpreter/opcodes/names.inc"
+#include "capture/interpreter/opcodes/attributes.inc"
+#include "capture/interpreter/opcodes/operators.inc"
+#include "capture/interpreter/opcodes/jumps.inc"
+#include "capture/interpreter/opcodes/build.inc"
+#include "capture/interpreter/opcodes/calls.inc"
+#include "capture/interpreter/opcodes/generators.inc"
+#include "capture/interpreter/opcodes/exceptions.inc"
+#include "capture/interpreter/opcodes/imports.inc"
+#include "capture/interpreter/opcodes/match.inc"
+
+  HANDLE(UNKNOWN) goto hand_over_opcode;
+
+// --- errors ---------------------------------------------------------------------------------------------------------
+error:
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
+  if constexpr (cpython::kEvaluatorClearsFrame) {
+    if (code->handler_at(ip->at) == nullptr) {
+      // The error leaves the frame: CPython adds the traceback entry, and clears and pops the frame.
+      PyCodeObject* left = frame->code;
+      Py_INCREF(left);
+      Unit* const failed = frame->instruction;
+      const bool at_entry_throw = frame == entry && raise_at_entry;
+      cpython::give_stack(frame, sp);
+      if (!at_entry_throw) cpython::raise_at(frame, failed);
+      statistics.finished++;
+      Frame* const caller = frame->previous;
+      result = leave_to_cpython(thread, frame, true);
+      if (!at_entry_throw) correct_traceback(frame, left, failed);
+      Py_DECREF(left);
+      if (frame == entry) goto leave;
+      frame = caller;
+      goto back_in_caller;
+    }
+  }
+  add_traceback(thread, frame);
+unwind: {
+  const Handler* handler = code->handler_at(ip->at);
+  raise_at_entry = false;
+  if (handler == nullptr) goto leave_by_error;
+  PyObject** const base = cpython::stack_base(frame) + handler->depth;
+  while (sp > base) {
+    PyObject* const dropped = POP();
+    Py_XDECREF(dropped);
+  }
+  if (handler->push_lasti) {
+    PyObject* const lasti = PyLong_FromSsize_t(frame->instruction - code->start);
+    if (lasti == nullptr) goto error;
+    PUSH(lasti);
+  }
+  PUSH(stator_take_error());
+  ip = code->at_unit(code->start + handler->target);
+  DISPATCH();
+}
+
+leave_by_error:
+  // Only where the caller clears the frame; elsewhere the error has left it above, or leaves it through RERAISE.
+  if constexpr (cpython::kEvaluatorClearsFrame) goto hand_over_to_end;
+  while (sp > cpython::stack_base(frame)) {
+    PyObject* const dropped = POP();
+    Py_XDECREF(dropped);
+  }
+  result = nullptr;
+  goto end_frame;
+
+// --- leaving a frame ------------------------------------------------------------------------------------------------
+end_frame: {
+  // The frame's stack is empty; `result` is its value, or nullptr with an error set.
+  statistics.finished++;
+  cpython::give_stack(frame, sp);
+  Frame* const caller = frame->previous;
+  cpython::unlink(thread, frame);
+  cpython::python_recursion(thread)++;
+  if (frame == entry) {
+    if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+    goto leave;
+  }
+  stator_clear_frame(thread, frame);
+  frame = caller;
+  goto back_in_caller;
+}
+
+back_in_caller:
+  // `frame` stands on the call whose callee has left `result`.
+  code = Engine::get().code_state(frame->code)->decoded.get();
+  fast = frame->localsplus;
+  sp = cpython::take_stack(frame);
+  ip = code->at_unit(frame->instruction);
+  if constexpr (How::kCountsInstructions) budget = -1;
+  if (result == nullptr) goto error;
+  PUSH(result);
+  NEXT_AFTER_CALL();
+
+hand_over_opcode:
+  statistics.by_opcode[static_cast<size_t>(ip->opcode)]++;
+  goto hand_over;
+hand_over_to_tools:
+  reason = HandOver::tools;
+  goto hand_over_for_reason;
+[[maybe_unused]] hand_over_at_limit:
+  reason = HandOver::limit;
+  goto hand_over_for_reason;
+hand_over_for_reason:
+  statistics.by_reason[static_cast<size_t>(reason)]++;
+hand_over:
+  // CPython takes the frame at this instruction and runs it to its end.
+  statistics.handed_over++;
+  goto continue_in_cpython;
+hand_over_to_end:
+  // The instruction ends the frame, and only CPython can do that.
+  statistics.finished++;
+continue_in_cpython: {
+  cpython::give_stack(frame, sp);
+  cpython::go_on_at(frame, ip->begin());
+  Frame* const caller = frame->previous;
+  result = leave_to_cpython(thread, frame, false);
+  if (frame == entry) goto leave;
+  if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+  frame = caller;
+  goto back_in_caller;
+}
+
+leave:
+  cpython::leave_native(thread);
+  return result;
+}
+
+}  // namespace
+
+const DecodedCode* decoded(CodeState& state, PyCodeObject* code) noexcept {
+  if (state.decoded == nullptr && !state.undecodable) {
+    try {
+      state.decoded = DecodedCode::decode(code);
+    } catch (...) {  // no memory: CPython runs the frame
+    }
+    state.undecodable = state.decoded == nullptr;
+  }
+  return state.decoded.get();
+}
+
+PyObject* interpret(PyThreadState* thread, Frame* frame, bool raise, const DecodedCode& code) noexcept {
+  return thread_context.instruction_limit >= 0 ? run<Counted>(thread, frame, raise, &code)
+                                               : run<Concrete>(thread, frame, raise, &code);
+}
+
+}  // namespace stator
