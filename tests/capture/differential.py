@@ -61,16 +61,17 @@ def text(value: object) -> str:
         return f"<repr raised {type(error).__name__}: {error}>"
 
 
-_positions: dict[types.CodeType, list[Any]] = {}
+# By identity: code objects of different columns can be equal. The code is kept, so that no other takes its place.
+_positions: dict[int, tuple[types.CodeType, list[Any]]] = {}
 
 
 def position(code: types.CodeType, offset: int) -> Any:
     """Line and columns of the instruction at a byte offset."""
-    known = _positions.get(code)
-    if known is None:
+    if id(code) not in _positions:
         if len(_positions) > 2000:
             _positions.clear()
-        known = _positions[code] = list(code.co_positions())
+        _positions[id(code)] = code, list(code.co_positions())
+    known = _positions[id(code)][1]
     return known[offset // 2] if 0 <= offset // 2 < len(known) else offset
 
 
