@@ -18,12 +18,12 @@ ROUNDS = 20_000
 class Run(NamedTuple):
     """What one run of the program showed."""
 
-    result: object
+    result: tuple[dict[str, int], int, str]
     seconds: float
     error: str
 
 
-def run(trade: Callable[[int], object], fail: Callable[[], object]) -> Run:
+def run(trade: Callable[[int], tuple[dict[str, int], int, str]], fail: Callable[[], object]) -> Run:
     """Time the program (the best of three), then let an exception come out of it."""
     seconds = []
     for _ in range(3):
@@ -34,7 +34,8 @@ def run(trade: Callable[[int], object], fail: Callable[[], object]) -> Run:
         fail()
     except bank.Overdrawn as error:
         # From the frame of the program on: the demo's own frame is not what is compared.
-        lines = traceback.format_exception(error.with_traceback(error.__traceback__.tb_next))
+        below = error.__traceback__.tb_next if error.__traceback__ else None
+        lines = traceback.format_exception(type(error), error, below)
     return Run(result, min(seconds), "".join(lines).replace(str(Path(__file__).parent), "examples"))
 
 
@@ -50,10 +51,11 @@ def show(plain: Run, interpreted: Run, frames: stator.Statistics) -> None:
     same = "same" if plain.result == interpreted.result else "DIFFERENT"
     same_error = "same" if plain.error == interpreted.error else "DIFFERENT"
     rows = [
-        ("result", str(plain.result), same),
-        ("traceback of an error", plain.error.strip().splitlines()[-1], same_error),
-        ("Python frames interpreted", "-", f"{frames.finished:,} of {frames.frames:,} to their end"),
-        ("frames handed back to CPython", "-", f"{frames.handed_over:,}"),
+        ("balances", str(plain.result[0]), same),
+        ("refused", f"{plain.result[1]:,} transfers", same),
+        ("uncaught error", plain.error.strip().splitlines()[-1], same_error),
+        ("frames run", "all", f"{frames.finished:,} of {frames.frames:,} by Stator"),
+        ("handed over", "", f"{frames.handed_over:,} of them to CPython"),
         ("time", f"{plain.seconds * 1e3:.1f} ms", f"{interpreted.seconds * 1e3:.1f} ms"),
     ]
     title = f"examples/bank.py, trade({ROUNDS:,})"
@@ -63,7 +65,7 @@ def show(plain: Run, interpreted: Run, frames: stator.Statistics) -> None:
     except ImportError:
         print(title)
         for name, left, right in rows:
-            print(f"  {name:32} {left:>20}   {right}")
+            print(f"  {name:16} {left:48} {right}")
         print(interpreted.error)
         return
     table = Table("", "CPython " + sys.version.split()[0], "Stator", title=title)
@@ -71,7 +73,7 @@ def show(plain: Run, interpreted: Run, frames: stator.Statistics) -> None:
         table.add_row(*row)
     console = Console()
     console.print(table)
-    console.print("\n[bold]The traceback under Stator[/bold] (its own frames do not appear):")
+    console.print("[bold]The traceback under Stator[/bold] (its own frames do not appear):")
     console.print(interpreted.error, markup=False, highlight=False)
 
 
