@@ -2,6 +2,7 @@
 #include "bindings/capture/interpreted.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
+#include "capture/interpreter/gadget.h"
 
 namespace stator {
 namespace {
@@ -59,6 +60,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "stator._capture", "Frames and 
 
 PyMODINIT_FUNC PyInit__capture() {
   auto module = stator::Ref<>::steal(PyModule_Create(&stator::definition));
-  if (!module || !stator::Engine::get().start() || !stator::add_interpreted(module.get())) return nullptr;
+  if (!module || !stator::Engine::get().start() || !stator::make_gadgets() ||
+      !stator::add_interpreted(module.get())) return nullptr;
   return module.release();
 }

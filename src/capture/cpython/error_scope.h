@@ -1,28 +1,30 @@
-// capture/cpython/error_scope.h: the thread's Python error, taken and given back as a value.
+// capture/cpython/error_scope.h: the thread's Python error, set aside for a while.
 #ifndef STATOR_CAPTURE_CPYTHON_ERROR_SCOPE_H
 #define STATOR_CAPTURE_CPYTHON_ERROR_SCOPE_H
 
 #include "capture/cpython/frame.h"
-#include "capture/cpython/ref.h"
 
 namespace stator {
 
-// Saves the current error, if any, and restores it at the end of the scope: what happens in between does not disturb it.
+// Saves the current error, if any, and restores it as it was (not normalised) at the end of the scope.
 class ErrorScope {
  public:
-  ErrorScope() : saved_(Ref<>::steal(stator_take_error())) {}
-  ~ErrorScope() {
-    if (saved_) {
-      stator_give_error(saved_.release());
-    } else {
-      PyErr_Clear();
-    }
-  }
+#if STATOR_PY == 311
+  ErrorScope() { PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~ErrorScope() { PyErr_Restore(type_, value_, traceback_); }
+#else
+  ErrorScope() : value_(PyErr_GetRaisedException()) {}
+  ~ErrorScope() { PyErr_SetRaisedException(value_); }
+#endif
   ErrorScope(const ErrorScope&) = delete;
   ErrorScope& operator=(const ErrorScope&) = delete;
 
  private:
-  Ref<> saved_;
+#if STATOR_PY == 311
+  PyObject* type_ = nullptr;
+  PyObject* traceback_ = nullptr;
+#endif
+  PyObject* value_ = nullptr;
 };
 
 }  // namespace stator

@@ -100,14 +100,58 @@ PyObject* call_hidden(PyThreadState* thread, PyObject* function, PyObject* const
 
 }  // namespace
 
+namespace {
+
+using GadgetKey = std::tuple<Opcode, int, int>;
+std::map<GadgetKey, PyObject*> gadgets;  // functions, kept for the life of the process
+PyObject* attention = nullptr;           // does nothing; CPython attends to what is pending when it starts
+
+PyObject* gadget(Opcode opcode, int argument, int count, int results) {
+  const GadgetKey key{opcode, argument, count};
+  const auto found = gadgets.find(key);
+  if (found != gadgets.end()) return found->second;
+  PyObject* made = make_gadget(opcode, argument, count, results).release();
+  if (made != nullptr) gadgets.emplace(key, made);
+  return made;
+}
+
+// Those that programs meet. Made before any program runs: making one compiles code, which audit hooks would see.
+struct Known {
+  Opcode opcode;
+  int first_argument, last_argument, count, results;
+};
+constexpr Known kKnown[] = {
+    {Opcode::GET_AWAITABLE, 0, 2, 1, 1},    {Opcode::GET_AITER, 0, 0, 1, 1},         {Opcode::GET_ANEXT, 0, 0, 1, 2},
+    {Opcode::BEFORE_ASYNC_WITH, 0, 0, 1, 2}, {Opcode::CHECK_EG_MATCH, 0, 0, 2, 2},    {Opcode::PREP_RERAISE_STAR, 0, 0, 2, 1},
+    {Opcode::PRINT_EXPR, 0, 0, 1, 0},       {Opcode::MATCH_KEYS, 0, 0, 2, 3},        {Opcode::MATCH_CLASS, 0, 4, 3, 1},
+    {Opcode::CALL_INTRINSIC_1, 1, 1, 1, 1}, {Opcode::CALL_INTRINSIC_1, 4, 11, 1, 1}, {Opcode::CALL_INTRINSIC_2, 1, 4, 2, 1},
+};
+
+bool exists(Opcode opcode) {
+  for (int i = 0; i < stator_opcode_row_count; i++) {
+    if (stator_opcode_rows[i].opcode == static_cast<uint16_t>(opcode)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool make_gadgets() {
+  auto function = make_function(0);
+  if (!function || !hide(function)) return false;
+  attention = function.release();
+  for (const Known& known : kKnown) {
+    for (int argument = known.first_argument; exists(known.opcode) && argument <= known.last_argument; argument++) {
+      if (gadget(known.opcode, argument, known.count, known.results) == nullptr) return false;
+    }
+  }
+  return true;
+}
+
 PyObject* execute_in_cpython(PyThreadState* thread, Opcode opcode, int argument, PyObject* const* values, int count,
                              int results, PyObject* on_behalf_of) {
-  static std::map<std::tuple<Opcode, int, int>, PyObject*> gadgets;  // kept for the life of the process
-  PyObject*& function = gadgets[{opcode, argument, count}];
-  if (function == nullptr) {
-    function = make_gadget(opcode, argument, count, results).release();
-    if (function == nullptr) return nullptr;
-  }
+  PyObject* function = gadget(opcode, argument, count, results);
+  if (function == nullptr) return nullptr;
   if (on_behalf_of != nullptr && PyFunction_Check(on_behalf_of)) {
     PyObject* module = reinterpret_cast<PyFunctionObject*>(on_behalf_of)->func_module;
     PyObject* old = std::exchange(reinterpret_cast<PyFunctionObject*>(function)->func_module, Py_XNewRef(module));
@@ -147,12 +191,7 @@ bool execute_import_star(PyThreadState* thread, cpython::Frame* frame, PyObject*
 }
 
 bool give_attention(PyThreadState* thread) {
-  static PyObject* const function = [] {
-    auto made = make_function(0);
-    return made && hide(made) ? made.release() : nullptr;
-  }();
-  if (function == nullptr) return true;  // no memory at the first use: the next frame that CPython runs sees to it
-  PyObject* result = call_hidden(thread, function, nullptr, 0);
+  PyObject* result = call_hidden(thread, attention, nullptr, 0);
   Py_XDECREF(result);
   return result != nullptr;
 }

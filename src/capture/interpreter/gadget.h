@@ -11,6 +11,9 @@
 
 namespace stator {
 
+// Called once, before anything is interpreted. False with an error set.
+bool make_gadgets();
+
 // Executes `opcode` with `argument` on `count` values (borrowed). Returns the value it leaves, or a tuple where it leaves several;
 // nullptr with the error that the instruction raised.
 // Some instructions ask which module they run in: that of `function`, where one is given.
