@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,16 @@ class Choice:
 
 EVERY_TEST = Choice()
 _running: set[subprocess.Popen[bytes]] = set()
+_stopped = threading.Event()
+
+
+class Stopped(Exception):
+    """The user wants no more."""
 
 
 def stop_everything() -> None:
     """End what runs now, for a user who interrupts: the tests' sessions hear no Ctrl-C."""
+    _stopped.set()
     for process in list(_running):
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -122,6 +129,8 @@ def _run_once(
         _running.add(process)
         broken = _wait(process, limit)
         _running.discard(process)
+    if _stopped.is_set():
+        raise Stopped
     run = Run(seconds=time.monotonic() - started)
     _kill_left_over(directory)
     run.outcomes, running, complete = read_record(record, str(directory))
