@@ -1,0 +1,50 @@
+"""The documents name files, targets and names that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import stator
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PLACES = ("src/", "stator/", "tests/", "docs/", "cmake/", "benchmarks/", "examples/", ".ci/")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_exist(document: Path) -> None:
+    text = document.read_text()
+    named = [name for name in re.findall(r"`([^`\s]+)`", text) if name.startswith(PLACES)]
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    missing = [name for name in named if not _exists(name)]
+    missing += [name for name in linked if not (document.parent / name).exists()]
+    assert not missing
+
+
+def _exists(name: str) -> bool:
+    """A pattern such as py3XX or <family> stands for at least one file."""
+    return any(ROOT.glob(re.sub(r"<\w+>|XX", "*", name).rstrip("/")))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_targets_exist(document: Path) -> None:
+    named = set(re.findall(r"(?:^|`)(?:\w+=\S+ )?make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text()
+    assert not [target for target in named if not re.search(rf"^{target}:", makefile, re.MULTILINE)]
+
+
+def test_names_of_the_interface_exist() -> None:
+    readme = (ROOT / "README.md").read_text()
+    named = set(re.findall(r"`stator\.(\w+)\(", readme)) - {"compile"}
+    assert named
+    assert named <= set(stator.__all__)
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    readme = (ROOT / "README.md").read_text()
+    example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert example is not None
+    stator.reset_statistics()
+    exec(compile(example[1], "README.md", "exec"), {})
+    assert stator.statistics().finished >= 2
