@@ -1,0 +1,138 @@
+// src/backends/native/boxing.cpp: graph operands as boxed arguments.
+#include "backends/native/boxing.h"
+
+#include <ATen/ScalarOps.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <stdexcept>
+
+namespace stator::native {
+
+namespace {
+
+bool wants_tensor(const c10::Type* type) {
+  if (!type) return false;
+  if (type->kind() == c10::TypeKind::TensorType) return true;
+  if (type->kind() == c10::TypeKind::OptionalType || type->kind() == c10::TypeKind::ListType) {
+    return wants_tensor(type->containedTypes()[0].get());
+  }
+  return false;
+}
+
+c10::IValue number(const c10::Scalar& scalar, const c10::Type* type) {
+  if (!wants_tensor(type)) return scalar;
+  at::Tensor tensor = c10::scalar_to_tensor(scalar);
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return tensor;
+}
+
+c10::IValue constant(const ir::Graph& graph, const ir::Operand& operand, const c10::Type* type) {
+  using Kind = ir::OperandKind;
+  switch (operand.kind) {
+    case Kind::kNone:
+      return {};
+    case Kind::kBool:
+      return wants_tensor(type) ? number(operand.boolean, type) : c10::IValue(operand.boolean);
+    case Kind::kInt:
+      return number(operand.integer, type);
+    case Kind::kDouble:
+      return number(operand.real, type);
+    case Kind::kComplex:
+      return number(c10::complex<double>(graph.complex(operand).real(), graph.complex(operand).imag()), type);
+    case Kind::kString:
+      return graph.string(operand);
+    case Kind::kDType:
+      return static_cast<int64_t>(operand.dtype);
+    case Kind::kLayout:
+      return static_cast<int64_t>(operand.layout);
+    case Kind::kMemoryFormat:
+      return static_cast<int64_t>(operand.memory_format);
+    case Kind::kDevice:
+      return c10::Device(static_cast<c10::DeviceType>(operand.device.type), operand.device.index);
+    case Kind::kIntList: {
+      const auto ints = graph.ints(operand);
+      return c10::IValue(c10::ArrayRef<int64_t>(ints.data(), ints.size()));
+    }
+    case Kind::kDoubleList: {
+      const auto doubles = graph.doubles(operand);
+      return c10::IValue(c10::ArrayRef<double>(doubles.data(), doubles.size()));
+    }
+    case Kind::kBoolList: {
+      c10::List<bool> bits;
+      for (int64_t bit : graph.ints(operand)) bits.push_back(bit != 0);
+      return bits;
+    }
+    case Kind::kList: {
+      c10::List<c10::Scalar> scalars;
+      for (const ir::Operand& element : graph.elements(operand))
+        scalars.push_back(constant(graph, element, nullptr).toScalar());
+      return c10::impl::toList(scalars);
+    }
+    case Kind::kOpaque: {
+      const auto& object = graph.constant(operand).object;
+      if (!object) throw std::runtime_error("a constant of a graph that was read from text");
+      return *static_cast<const c10::IValue*>(object.get());
+    }
+    default:
+      throw std::runtime_error("an operand that replay cannot build");
+  }
+}
+
+}  // namespace
+
+ArgumentTemplate make_template(const ir::Graph& graph, const ir::Operand& operand, const c10::Type* type) {
+  using Kind = ir::OperandKind;
+  ArgumentTemplate result;
+  if (operand.kind == Kind::kValue) {
+    result.kind = ArgumentTemplate::Kind::value;
+    result.value = index(operand.value);
+  } else if (operand.kind == Kind::kValueList || operand.kind == Kind::kOptionalValueList) {
+    result.kind = operand.kind == Kind::kValueList ? ArgumentTemplate::Kind::list
+                                                   : ArgumentTemplate::Kind::optional_list;
+    for (ir::ValueId value : graph.values(operand)) result.elements.push_back(index(value));
+  } else if (operand.kind == Kind::kList && wants_tensor(type)) {
+    result.kind = ArgumentTemplate::Kind::list;
+    for (const ir::Operand& element : graph.elements(operand)) {
+      const bool is_value = element.kind == Kind::kValue;
+      result.elements.push_back(is_value ? index(element.value) : UINT32_MAX);
+      result.constants.push_back(is_value ? c10::IValue() : constant(graph, element, type));
+    }
+  } else {
+    result.constant = constant(graph, operand, type);
+  }
+  return result;
+}
+
+c10::IValue ArgumentTemplate::fill(const std::vector<c10::IValue>& values) const {
+  switch (kind) {
+    case Kind::constant:
+      return constant;
+    case Kind::value:
+      return values[value];
+    case Kind::list: {
+      c10::List<at::Tensor> list;
+      list.reserve(elements.size());
+      for (size_t i = 0; i < elements.size(); ++i) {
+        if (elements[i] != UINT32_MAX) {
+          list.push_back(values[elements[i]].toTensor());
+        } else {
+          list.push_back(i < constants.size() && constants[i].isTensor() ? constants[i].toTensor()
+                                                                         : at::Tensor());
+        }
+      }
+      return list;
+    }
+    case Kind::optional_list: {
+      c10::List<std::optional<at::Tensor>> list;
+      list.reserve(elements.size());
+      for (uint32_t element : elements) {
+        list.push_back(element == UINT32_MAX ? std::nullopt : std::optional(values[element].toTensor()));
+      }
+      return list;
+    }
+  }
+  return {};
+}
+
+}  // namespace stator::native

@@ -1,0 +1,143 @@
+// src/backends/native/program.cpp: compiles a graph into instructions and replays them.
+#include "backends/native/program.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <stdexcept>
+
+#include "backends/native/boxing.h"
+#include "backends/native/modes.h"
+#include "torch/operator_info.h"
+#include "torch/operator_table.h"
+
+namespace stator::native {
+
+namespace {
+
+struct Instruction {
+  enum class Kind : uint8_t { call, mode, data, constant };
+  Kind kind = Kind::call;
+  bool returns_list = false;
+  const OperatorInfo* info = nullptr;
+  ir::OpId op{};
+  std::vector<ArgumentTemplate> arguments;
+  uint32_t first_output = 0;
+  uint32_t output_count = 0;
+  std::vector<uint32_t> dead;  // values whose last use this is
+};
+
+}  // namespace
+
+struct Program::Body {
+  std::vector<Instruction> instructions;
+  std::vector<uint32_t> inputs;
+  std::vector<uint32_t> outputs;
+  size_t values = 0;
+  bool has_modes = false;
+};
+
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+
+Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
+  Body& body = *body_;
+  body.values = graph.value_count();
+  for (const ir::Input& input : graph.inputs()) body.inputs.push_back(index(input.value));
+  for (ir::ValueId value : graph.outputs()) body.outputs.push_back(index(value));
+
+  constexpr size_t kNever = SIZE_MAX;
+  std::vector<size_t> last_use(body.values, kNever);
+  const auto nodes = graph.nodes();
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (ir::ValueId value : ir::Graph::outputs(nodes[n])) last_use[index(value)] = n;
+    graph.for_each_use(nodes[n], [&](ir::ValueId value) { last_use[index(value)] = n; });
+  }
+  for (uint32_t value : body.outputs) last_use[value] = kNever;
+
+  for (const ir::Node& node : nodes) {
+    Instruction instruction;
+    instruction.op = node.op;
+    instruction.first_output = index(node.first_output);
+    instruction.output_count = node.output_count;
+    const ir::Operator& op = graph.op_of(node);
+    if (node.op == data_operator()) {
+      instruction.kind = Instruction::Kind::data;
+    } else if (node.op == ir::op::kConstant) {
+      instruction.kind = Instruction::Kind::constant;
+    } else if (op.flags.has(ir::OpFlag::kMode)) {
+      instruction.kind = Instruction::Kind::mode;
+      body.has_modes = true;
+    } else {
+      instruction.info = torch_operator(node.op);
+      if (!instruction.info) throw std::runtime_error("torch has no operator " + op.name);
+      instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
+    }
+    size_t position = 0;
+    for (const ir::Operand& operand : graph.operands(node)) {
+      const c10::Type* type =
+          instruction.info ? instruction.info->handle.schema().arguments()[position].type().get() : nullptr;
+      instruction.arguments.push_back(make_template(graph, operand, type));
+      ++position;
+    }
+    body.instructions.push_back(std::move(instruction));
+  }
+  for (size_t value = 0; value < body.values; ++value) {
+    if (last_use[value] != kNever)
+      body.instructions[last_use[value]].dead.push_back(static_cast<uint32_t>(value));
+  }
+}
+
+size_t Program::input_count() const { return body_->inputs.size(); }
+
+std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs) const {
+  const Body& body = *body_;
+  if (inputs.size() != body.inputs.size()) throw std::invalid_argument("wrong number of inputs");
+  std::vector<c10::IValue> values(body.values);
+  for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = inputs[i];
+
+  ModeStack modes;
+  torch::jit::Stack stack;
+  for (const Instruction& instruction : body.instructions) {
+    stack.clear();
+    for (const ArgumentTemplate& argument : instruction.arguments) stack.push_back(argument.fill(values));
+    switch (instruction.kind) {
+      case Instruction::Kind::mode:
+        modes.apply(instruction.op, stack);
+        continue;
+      case Instruction::Kind::constant:
+        values[instruction.first_output] = std::move(stack[0]);
+        break;
+      case Instruction::Kind::data:
+        values[instruction.first_output] = stack[0].toTensor().variable_data();
+        break;
+      case Instruction::Kind::call: {
+        // The stack holds the only reference to a value at its last use, as a temporary does in eager code.
+        for (uint32_t value : instruction.dead) values[value] = {};
+        instruction.info->handle.callBoxed(&stack);
+        if (instruction.returns_list) {
+          const auto elements = stack[0].toListRef();
+          for (uint32_t i = 0; i < instruction.output_count; ++i)
+            values[instruction.first_output + i] = elements[i];
+        } else {
+          uint32_t output = instruction.first_output;
+          for (c10::IValue& result : stack) {
+            if (result.isTensor() && output < instruction.first_output + instruction.output_count) {
+              values[output++] = std::move(result);
+            } else if (result.isTensorList()) {
+              for (const c10::IValue& element : result.toListRef()) values[output++] = element;
+            }
+          }
+        }
+        break;
+      }
+    }
+    for (uint32_t value : instruction.dead) values[value] = {};
+  }
+  std::vector<c10::IValue> outputs;
+  outputs.reserve(body.outputs.size());
+  for (uint32_t value : body.outputs) outputs.push_back(values[value]);
+  return outputs;
+}
+
+}  // namespace stator::native

@@ -1,0 +1,35 @@
+// src/backends/native/program.h: a graph made ready for replay from C++: operator handles, argument
+// templates, last uses.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace stator::native {
+
+// Runs the nodes in order, each once, under the caller's autograd state: the same kernels, the same random
+// stream, the same aliasing as eager. A value is dropped right after its last use. Reentrant.
+class Program {
+ public:
+  // Throws std::runtime_error where the graph names an operator that torch does not know.
+  explicit Program(const ir::Graph& graph);
+  ~Program();
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+
+  size_t input_count() const;
+  // `inputs` in the order of the graph's inputs. Values that are no tensors come back as they are.
+  std::vector<c10::IValue> run(std::span<const at::Tensor> inputs) const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace stator::native

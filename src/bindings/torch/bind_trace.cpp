@@ -1,0 +1,137 @@
+// src/bindings/torch/bind_trace.cpp: stator._torch.trace and the Trace it gives.
+#include "bindings/torch/bind_trace.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "backends/native/program.h"
+#include "core/ir/print.h"
+#include "torch/capture_break.h"
+#include "torch/session.h"
+#include "torch/tracer.h"
+
+namespace stator {
+
+namespace {
+
+struct Trace {
+  std::shared_ptr<Session> session;
+  py::object structure;  // of the outputs, for pytree
+  std::vector<py::object> leaves;
+  std::vector<bool> is_tensor;
+  std::optional<native::Program> program;
+
+  std::string graph() const { return ir::print(session->graph); }
+
+  const native::Program& ready() {
+    if (!program) program.emplace(session->graph);
+    return *program;
+  }
+};
+
+py::object pytree(const char* name) { return py::module_::import("torch.utils._pytree").attr(name); }
+
+bool is_tensor(const py::object& object) { return THPVariable_Check(object.ptr()); }
+
+// Traces `function(*args, **kwargs)` with a tracer for every tensor in the arguments.
+std::unique_ptr<Trace> trace(const py::object& function, const py::object& args, const py::object& kwargs) {
+  auto result = std::make_unique<Trace>();
+  result->session = std::make_shared<Session>();
+  Session& session = *result->session;
+  const py::tuple flat = pytree("tree_flatten")(py::make_tuple(args, kwargs));
+  py::list leaves;
+  size_t position = 0;
+  for (const py::handle& leaf : py::list(flat[0])) {
+    py::object object = py::reinterpret_borrow<py::object>(leaf);
+    if (is_tensor(object)) {
+      const at::Tensor& real = THPVariable_Unpack(object.ptr());
+      const std::string name = "arg" + std::to_string(position);
+      py::object tracer =
+          py::reinterpret_steal<py::object>(THPVariable_Wrap(session.input(real, name, name)));
+      if (Py_TYPE(object.ptr()) != Py_TYPE(tracer.ptr())) tracer.attr("__class__") = py::type::of(object);
+      object = tracer;
+    }
+    ++position;
+    leaves.append(object);
+  }
+  const py::tuple call = pytree("tree_unflatten")(leaves, flat[1]);
+  session.enter();
+  py::object output;
+  try {
+    output = function(*py::tuple(call[0]), **py::dict(call[1]));
+    const py::tuple outputs = pytree("tree_flatten")(output);
+    result->structure = outputs[1];
+    std::vector<at::Tensor> tensors;
+    for (const py::handle& leaf : py::list(outputs[0])) {
+      py::object object = py::reinterpret_borrow<py::object>(leaf);
+      result->is_tensor.push_back(is_tensor(object));
+      if (is_tensor(object)) {
+        tensors.push_back(THPVariable_Unpack(object.ptr()));
+      } else {
+        result->leaves.push_back(object);
+      }
+    }
+    session.finish(tensors);
+  } catch (...) {
+    session.leave();
+    throw;
+  }
+  session.leave();
+  if (session.broken) {
+    PyErr_SetString(capture_break_type(), session.broken->message.c_str());
+    throw py::error_already_set();
+  }
+  return result;
+}
+
+py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
+  std::vector<at::Tensor> inputs;
+  size_t next = 0;
+  for (const Session::Lifted& lifted : trace.session->inputs) {
+    if (lifted.tracer.defined() && next < arguments.size()) {
+      inputs.push_back(arguments[next++]);
+    } else {
+      inputs.push_back(lifted.tensor);
+    }
+  }
+  const native::Program& program = trace.ready();
+  std::vector<c10::IValue> outputs;
+  {
+    py::gil_scoped_release release;
+    outputs = program.run(inputs);
+  }
+  py::list leaves;
+  size_t tensor = 0, other = 0;
+  for (bool is_tensor : trace.is_tensor) {
+    if (is_tensor) {
+      leaves.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(outputs[tensor++].toTensor())));
+    } else {
+      leaves.append(trace.leaves[other++]);
+    }
+  }
+  return pytree("tree_unflatten")(leaves, trace.structure);
+}
+
+py::dict counters(const Trace& trace) {
+  const ShapeCounters& c = trace.session->counters;
+  py::dict result;
+  result["memo_hits"] = c.memo_hits;
+  result["rule_calls"] = c.rule_calls;
+  result["meta_calls"] = c.meta_calls;
+  result["composite_calls"] = c.composite_calls;
+  result["dispatched_meta_calls"] = c.dispatched_meta_calls;
+  return result;
+}
+
+}  // namespace
+
+void bind_trace(py::module_& module) {
+  py::class_<Trace>(module, "Trace")
+      .def_property_readonly("graph", &Trace::graph)
+      .def_property_readonly("counters", &counters)
+      .def_property_readonly("node_count", [](const Trace& t) { return t.session->graph.nodes().size(); })
+      .def("replay", &replay, py::arg("inputs"));
+  module.def("trace", &trace, py::arg("function"), py::arg("args") = py::tuple(),
+             py::arg("kwargs") = py::dict());
+}
+
+}  // namespace stator

@@ -1,0 +1,206 @@
+// src/torch/dispatch_fallback.cpp: the one place where every operator of a capture arrives.
+#include "torch/dispatch_fallback.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/library.h>
+
+#include "torch/capture_break.h"
+#include "torch/inference.h"
+#include "torch/operator_info.h"
+#include "torch/recorder.h"
+#include "torch/session.h"
+#include "torch/tensors_in.h"
+#include "torch/tracer.h"
+
+namespace stator {
+
+namespace {
+
+using Stack = torch::jit::Stack;
+
+enum class Arrival : uint8_t { ordinary, wrapped };
+
+// Tensors that the session cannot stand for raise a break; functorch's wrappers are unwrapped by functorch.
+Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments) {
+  constexpr auto kWrappers =
+      c10::DispatchKeySet({c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::FuncTorchGradWrapper});
+  Arrival arrival = Arrival::ordinary;
+  for (const c10::IValue& argument : arguments) {
+    for_each_tensor(argument, [&](const at::Tensor& tensor) {
+      if (!tensor.defined()) return;
+      const auto keys = tensor.key_set();
+      if (keys.has_any(kWrappers)) arrival = Arrival::wrapped;
+      if (keys.has(c10::DispatchKey::Python)) {
+        raise_break("tensor_subclass", "a tensor subclass with __torch_dispatch__");
+      }
+      if (tensor.layout() != c10::kStrided || tensor.is_nested()) {
+        raise_break("layout", "a tensor whose layout is not strided");
+      }
+      if (const Tracer* tracer = as_tracer(tensor)) {
+        if (tracer->identity().session != session.id())
+          raise_break("foreign_tracer", "a tensor of another capture");
+        const auto* meta = torch::autograd::impl::get_autograd_meta(tensor);
+        if (meta && (!meta->hooks_.empty() || meta->retains_grad_)) {
+          raise_break("tensor_hook", "a hook was registered on a tensor that is being captured");
+        }
+      }
+    });
+  }
+  return arrival;
+}
+
+// Runs the operator below our key. Tracers among its arguments are only asked for metadata.
+void pass_on(const OperatorInfo& info, c10::DispatchKeySet keys, Stack* stack) {
+  info.handle.redispatchBoxed(keys.remove(kTracerKey), stack);
+}
+
+// What an in-place operator does to a tensor apart from its contents.
+void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written) {
+  Tracer* tracer = as_tracer(tensor);
+  const TensorMeta& meta = spec.meta;
+  const bool moved = tensor.dim() != meta.dim() ||
+                     !std::equal(meta.sizes.begin(), meta.sizes.end(), tensor.sizes().begin()) ||
+                     !std::equal(meta.strides.begin(), meta.strides.end(), tensor.strides().begin()) ||
+                     meta.offset != tensor.storage_offset() || tensor.scalar_type() != meta.dtype;
+  if (moved) {
+    if (!tracer)
+      raise_break("metadata_write", "an operator changes the shape of a tensor that outlives the capture");
+    tracer->set_meta(meta);
+  }
+  if (!written) return;
+  if (spec.requires_grad && c10::GradMode::is_enabled() && tensor.is_leaf() && tensor.requires_grad()) {
+    raise_break("leaf_write", "an in-place operator on a leaf that requires a gradient");
+  }
+  const bool base_is_real = tensor.is_view() && !as_tracer(tensor._base());
+  if (spec.requires_grad && !tensor.requires_grad()) {
+    if (!tracer || base_is_real) {
+      raise_break("history_write",
+                  "an in-place operator gives a history to a tensor that outlives the capture");
+    }
+    attach_history(tensor);
+  }
+  if (tracer && !base_is_real && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+}
+
+// The tensors an operator returns, in order. `first` is ValueId::kNone where nothing is recorded.
+at::Tensor make_output(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
+                       const OutputSpec& spec, ir::ValueId value) {
+  switch (spec.kind) {
+    case OutputSpec::Kind::undefined:
+      return {};
+    case OutputSpec::Kind::fresh:
+      return make_tracer(spec.meta, {session.id(), new_memory(), index(value)}, spec.requires_grad,
+                         spec.leaf);
+    case OutputSpec::Kind::view: {
+      const at::Tensor base = tensor_at(arguments[spec.argument], spec.element);
+      const Tracer* tracer = as_tracer(base);
+      const uint64_t memory = tracer ? tracer->identity().memory : session.lift(base).memory;
+      return make_view_tracer(spec.meta, {session.id(), memory, index(value)}, base, spec.requires_grad,
+                              info.detaches);
+    }
+    case OutputSpec::Kind::same: {
+      at::Tensor tensor = tensor_at(arguments[spec.argument], spec.element);
+      apply_change(spec, tensor, (info.written >> spec.argument & 1) != 0);
+      if (value != ir::ValueId::kNone) session.move_value(tensor, value);
+      return tensor;
+    }
+  }
+  return {};
+}
+
+void capture(Session& session, const OperatorInfo& info, Stack* stack) {
+  const size_t first = stack->size() - info.arguments;
+  const std::span<const c10::IValue> arguments(stack->data() + first, info.arguments);
+  const Inference& inference = infer(session, info, arguments);
+  const bool recorded = session.unrecorded == 0;
+  ir::ValueId value = ir::ValueId::kNone;
+  if (recorded) {
+    const ir::NodeId node = record(session, info, arguments, inference);
+    value = session.graph.node(node).first_output;
+  }
+  c10::SmallVector<at::Tensor, 4> tensors;
+  for (size_t i = 0; i < inference.outputs.size(); ++i) {
+    const ir::ValueId id =
+        recorded ? ir::ValueId{index(value) + static_cast<uint32_t>(i)} : ir::ValueId::kNone;
+    tensors.push_back(make_output(session, info, arguments, inference.outputs[i], id));
+  }
+  for (const OutputSpec& spec : inference.changed) {
+    apply_change(spec, tensor_at(arguments[spec.argument], spec.element), true);
+  }
+  c10::SmallVector<c10::IValue, 4> results;
+  size_t next = 0;
+  for (const ReturnSpec& spec : inference.returns) {
+    if (spec.kind == ReturnSpec::Kind::tensor) {
+      results.emplace_back(std::move(tensors[next++]));
+    } else if (spec.kind == ReturnSpec::Kind::list) {
+      c10::List<at::Tensor> list;
+      for (uint32_t i = 0; i < spec.count; ++i) list.push_back(std::move(tensors[next++]));
+      results.emplace_back(std::move(list));
+    } else {
+      results.push_back(spec.constant);
+    }
+  }
+  torch::jit::drop(*stack, info.arguments);
+  for (c10::IValue& result : results) stack->push_back(std::move(result));
+}
+
+// A tensor literal: the graph keeps the tensor and copies it at each run, so that no run sees another's
+// writes.
+void capture_literal(Session& session, Stack* stack) {
+  static const OperatorInfo& copy =
+      operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::lift_fresh_copy", ""));
+  const at::Tensor literal = stack->back().toTensor();
+  if (as_tracer(literal)) return;
+  TensorMeta meta = meta_of(literal);
+  ir::ValueId value = ir::ValueId::kNone;
+  if (session.unrecorded == 0) {
+    session.record_modes();
+    std::vector<shape::Dim> dims;
+    const ir::ValueSpec spec = value_spec(meta, false, dims);
+    const ir::Operand operand =
+        session.graph.constant(std::make_shared<c10::IValue>(literal), "tensor literal");
+    const ir::NodeId node = session.graph.append(copy.id, {&operand, 1}, {&spec, 1}, session.line);
+    value = session.graph.node(node).first_output;
+  }
+  stack->back() = make_tracer(meta, {session.id(), new_memory(), index(value)}, false, true);
+}
+
+void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  Session* session = Session::current();
+  if (!session) raise_break("foreign_tracer", "a tensor of a capture was used outside it");
+  try {
+    const OperatorInfo& info = operator_info(op);
+    const std::span<const c10::IValue> arguments(stack->data() + stack->size() - info.arguments,
+                                                 info.arguments);
+    if (check_arguments(*session, arguments) == Arrival::wrapped) return pass_on(info, keys, stack);
+    switch (info.kind) {
+      case OperatorKind::query:
+        return pass_on(info, keys, stack);
+      case OperatorKind::data_dependent:
+        raise_break("data_dependent", info.name + ": the result depends on values");
+      case OperatorKind::lift_fresh:
+        return capture_literal(*session, stack);
+      case OperatorKind::ordinary:
+        return capture(*session, info, stack);
+    }
+  } catch (const CaptureBreak& error) {
+    if (session->unrecorded == 0) session->note_break(error.code, error.msg);
+    throw;
+  } catch (const c10::Error& error) {
+    raise_break("internal", toString(op.operator_name()) + ": " + error.what_without_backtrace());
+  }
+}
+
+TORCH_LIBRARY_IMPL(_, DeferredInit, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
+
+}  // namespace
+
+// Called by the module, so that the linker keeps this file and its registration.
+void install_dispatch_fallback() {}
+
+}  // namespace stator

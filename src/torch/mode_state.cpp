@@ -1,0 +1,82 @@
+// src/torch/mode_state.cpp: reads the thread's modes and records their changes.
+#include "torch/mode_state.h"
+
+#include <ATen/autocast_mode.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <array>
+
+namespace stator {
+
+namespace {
+
+AutocastState autocast_state(c10::DeviceType device) {
+  AutocastState state;
+  state.enabled = at::autocast::is_autocast_enabled(device);
+  if (state.enabled) state.dtype = at::autocast::get_autocast_dtype(device);
+  return state;
+}
+
+void append(ir::Graph& graph, ir::OpId op, std::initializer_list<ir::Operand> operands, LineId line) {
+  graph.append(op, std::span(operands.begin(), operands.size()), {}, line);
+}
+
+void append_autocast(ir::Graph& graph, ir::DeviceType device, const AutocastState& base,
+                     const AutocastState& from, const AutocastState& to, bool cache, LineId line) {
+  using ir::Operand;
+  if (from == to) return;
+  const ir::Device where{device, -1};
+  if (from != base) append(graph, ir::op::kAutocastExit, {Operand::of(where)}, line);
+  if (to != base) {
+    append(graph, ir::op::kAutocastEnter,
+           {Operand::of(where), Operand::of(static_cast<ir::DType>(to.dtype)), Operand::of(to.enabled),
+            Operand::of(cache)},
+           line);
+  }
+}
+
+}  // namespace
+
+uint64_t ModeState::word() const {
+  uint64_t word = (grad ? 1 : 0) | (inference ? 2 : 0) | (cpu.enabled ? 4 : 0) | (cuda.enabled ? 8 : 0);
+  word |= static_cast<uint64_t>(default_dtype) << 8;
+  word |= static_cast<uint64_t>(cpu.dtype) << 16;
+  word |= static_cast<uint64_t>(cuda.dtype) << 24;
+  return word;
+}
+
+ModeState current_modes() {
+  ModeState state;
+  state.grad = c10::GradMode::is_enabled();
+  state.inference = c10::InferenceMode::is_enabled();
+  state.default_dtype = c10::get_default_dtype_as_scalartype();
+  state.cpu = autocast_state(c10::kCPU);
+  state.cuda = autocast_state(c10::kCUDA);
+  state.autocast_cache = at::autocast::is_autocast_cache_enabled();
+  return state;
+}
+
+void append_mode_nodes(ir::Graph& graph, const ModeState& base, const ModeState& from, const ModeState& to,
+                       LineId line) {
+  using ir::Operand;
+  // Leaving inference mode restores the grad mode at entry, so this order: inference first, then grad mode.
+  bool grad = from.grad;
+  if (from.inference != to.inference) {
+    if (from.inference != base.inference) {
+      append(graph, ir::op::kInferenceExit, {}, line);
+    } else {
+      append(graph, ir::op::kInferenceEnter, {Operand::of(to.inference)}, line);
+    }
+    grad = !to.grad;  // unknown here: always set it
+  }
+  if (grad != to.grad) append(graph, ir::op::kSetGradEnabled, {Operand::of(to.grad)}, line);
+  append_autocast(graph, ir::DeviceType::kCpu, base.cpu, from.cpu, to.cpu, to.autocast_cache, line);
+  append_autocast(graph, ir::DeviceType::kCuda, base.cuda, from.cuda, to.cuda, to.autocast_cache, line);
+  if (from.default_dtype != to.default_dtype) {
+    append(graph, ir::op::kSetDefaultDType, {Operand::of(static_cast<ir::DType>(to.default_dtype))}, line);
+  }
+}
+
+}  // namespace stator

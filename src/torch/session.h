@@ -1,0 +1,97 @@
+// src/torch/session.h: one capture: its graph, the real tensors lifted into it, the modes it is in, its
+// counters.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/ir/graph.h"
+#include "torch/mode_state.h"
+#include "torch/tensor_meta.h"
+
+namespace stator {
+
+// Where the shapes of an operator's outputs came from.
+struct ShapeCounters {
+  uint64_t memo_hits = 0;
+  uint64_t rule_calls = 0;
+  uint64_t meta_calls = 0;
+  uint64_t composite_calls = 0;
+  uint64_t dispatched_meta_calls = 0;
+};
+
+class Session {
+ public:
+  Session();
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Of this thread; nullptr outside a capture.
+  static Session* current();
+
+  // Between enter and leave every operator of this thread arrives at the dispatcher fallback.
+  void enter();
+  void leave();
+
+  uint64_t id() const { return id_; }
+
+  // A graph input for `real`, and the tracer that stands for it. The same tensor gives the same tracer.
+  at::Tensor input(const at::Tensor& real, const std::string& name, const std::string& source);
+
+  // The value of any tensor that reaches the fallback; real ones become inputs of the graph.
+  ir::ValueId value_of(const at::Tensor& tensor);
+  // After an in-place operator: later uses of the tensor mean this value.
+  void move_value(const at::Tensor& tensor, ir::ValueId value);
+  // Records `.data`: the same memory without the history.
+  uint32_t record_data(uint32_t value, const TensorMeta& meta);
+  // Appends mode nodes for what changed since the last operator.
+  void record_modes();
+  // Ends the recording: a last look at the modes, and the graph's outputs.
+  void finish(const std::vector<at::Tensor>& outputs);
+
+  void note_break(const char* code, const std::string& message);
+
+  // Real tensors that became inputs, in input order. Kept alive until the session ends.
+  struct Lifted {
+    at::Tensor tensor;
+    ir::ValueId input;
+    ir::ValueId value;  // now, after in-place operators
+    uint64_t memory;
+    at::Tensor tracer;  // defined for arguments, not for lifted parameters
+  };
+  Lifted& lift(const at::Tensor& real, const std::string& name = {}, const std::string& source = {});
+
+  struct Break {
+    std::string code;
+    std::string message;
+  };
+
+  ir::Graph graph;
+  std::vector<Lifted> inputs;
+  ShapeCounters counters;
+  std::optional<Break> broken;
+  // Says where a real tensor can be fetched again; set by the engine.
+  std::function<std::optional<std::string>(const at::Tensor&)> source_of;
+  // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
+  int unrecorded = 0;
+  LineId line = LineId::kNone;  // the user's line, kept up to date by the engine
+
+ private:
+  uint64_t id_;
+  bool entered_ = false;
+  Session* outer_ = nullptr;
+  std::unordered_map<c10::TensorImpl*, size_t> lifted_;     // index into inputs
+  std::unordered_map<c10::StorageImpl*, size_t> storages_;  // the first input on each
+  ModeState caller_modes_;
+  ModeState modes_;
+};
+
+// What a value is, as the graph stores it. The spans of the result point into `dims`.
+ir::ValueSpec value_spec(const TensorMeta& meta, bool requires_grad, std::vector<shape::Dim>& dims);
+
+}  // namespace stator

@@ -1,0 +1,64 @@
+// src/torch/tracer.h: the tensor that stands for a value known only when the graph runs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/TensorImpl.h>
+
+#include "torch/tensor_meta.h"
+
+namespace stator {
+
+// Reserved in torch for code outside it; above autograd, autocast and functorch's wrappers.
+inline constexpr c10::DispatchKey kTracerKey = c10::DispatchKey::DeferredInit;
+
+// Has no storage: any access to memory raises a break. Recognised by its C++ type, not by its key.
+class Tracer final : public c10::TensorImpl {
+ public:
+  // `value` names it in the session's graph; `memory` is equal for tracers that share memory.
+  struct Identity {
+    uint64_t session = 0;
+    uint64_t memory = 0;
+    uint32_t value = UINT32_MAX;
+  };
+
+  Tracer(const TensorMeta& meta, Identity identity, bool inference);
+
+  const Identity& identity() const { return identity_; }
+  void set_value(uint32_t value) { identity_.value = value; }
+  void set_meta(const TensorMeta& meta);
+
+  c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(const c10::VariableVersion& version,
+                                                         bool allow_metadata_change) const override;
+  c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(c10::VariableVersion&& version,
+                                                         bool allow_metadata_change) const override;
+  void shallow_copy_from(const c10::intrusive_ptr<TensorImpl>& source) override;
+
+ protected:
+  // torch asks for this name only to build the message of an access error.
+  const char* tensorimpl_type_name() const override;
+
+ private:
+  Identity identity_;
+};
+
+Tracer* as_tracer(const at::TensorBase& tensor);
+
+// A tracer with the autograd state that eager would show: `requires_grad` with a history, or as a leaf.
+at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool requires_grad, bool leaf);
+
+// The tracer of a view. torch's own view metadata ties it to `base`, so it follows later writes to the base;
+// a detached one does not.
+at::Tensor make_view_tracer(const TensorMeta& meta, Tracer::Identity identity, const at::Tensor& base,
+                            bool requires_grad, bool detached);
+
+// Gives a tensor a history: what an in-place operator with a gradient does to its result.
+void attach_history(const at::Tensor& tensor);
+
+c10::BackendComponent backend_of(c10::DeviceType device);
+
+// Never zero, never given twice.
+uint64_t new_memory();
+
+TensorMeta meta_of(const at::TensorBase& tensor);
+
+}  // namespace stator

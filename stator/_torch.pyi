@@ -1,0 +1,28 @@
+# stator/_torch.pyi: the types of the extension module built from src/bindings/torch.
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict, final
+
+from torch import Tensor
+
+class CaptureBreak(BaseException): ...
+
+class _Counters(TypedDict):
+    memo_hits: int
+    rule_calls: int
+    meta_calls: int
+    composite_calls: int
+    dispatched_meta_calls: int
+
+@final
+class Trace:
+    @property
+    def graph(self) -> str: ...
+    @property
+    def counters(self) -> _Counters: ...
+    @property
+    def node_count(self) -> int: ...
+    def replay(self, inputs: Sequence[Tensor]) -> Any: ...
+
+def trace(
+    function: Callable[..., Any], args: Sequence[Any] = ..., kwargs: Mapping[str, Any] = ...
+) -> Trace: ...
