@@ -14,7 +14,7 @@ def main():
     def methods():
         class A:
             def f(self, n, *args, k=0, **kwargs):
-                return n and 1 + self.f(n - 1, *args, k=k, **kwargs)
+                return n and 1 + self.f(n - 1, 1, k=k, z=2)
 
         return A().f(40_000, 1, 2, k=3, z=4)
 
