@@ -51,8 +51,10 @@ class Expressions:
         self.used: set[str] = set()
         self.bound_names = 0
 
-    def choose(self, *options: str) -> str:
-        return options[self.pick(len(options))]
+    def choose(self, *options: str | Callable[[], str]) -> str:
+        """One of the options; those that draw themselves are given as functions."""
+        chosen = options[self.pick(len(options))]
+        return chosen if isinstance(chosen, str) else chosen()
 
     def chance(self, one_in: int) -> bool:
         return self.pick(one_in) == one_in - 1
@@ -65,7 +67,7 @@ class Expressions:
         names = self.scope.names[kind]
         if names and not self.chance(40):
             return names[self.pick(len(names))]
-        if self.chance(12):
+        if self.chance(30):
             self.use("unbound name")
             return PREFIX[kind] + "9"
         return {"int": "4", "str": "'v'", "list": "[1, 2, 3]", "dict": "{'k': 1}", "obj": "Thing()"}[kind]
@@ -97,7 +99,7 @@ class Expressions:
             return f"({a()} {self.choose('+', '-', '*', '&', '|', '^')} {a()})"
         if which == 4:
             self.use("division")
-            return f"({a()} {self.choose('//', '%')} {self.choose('3', '-2', a())})"
+            return f"({a()} {self.choose('//', '%')} {self.choose('3', '-2', a)})"
         if which == 5:
             return f"len({self.expression(self.choose('str', 'list', 'dict'), less)})"
         if which == 6:
@@ -107,7 +109,7 @@ class Expressions:
             return self.call(less)
         if which == 9:
             self.use("subscript")
-            return f"({self.expression('list', 0)})[{self.choose('0', '-1', a())}]"
+            return f"({self.expression('list', 0)})[{self.choose('0', '-1', a)}]"
         if which == 10 and self.scope.kind != "class":
             self.use("walrus")
             return f"({self.target('int')} := {a()})"
@@ -135,7 +137,8 @@ class Expressions:
 
     def condition(self, depth: int) -> str:
         which = self.pick(7)
-        a, b = self.integer(depth - 1), self.integer(depth - 1)
+        a = self.integer(depth - 1)
+        b = self.integer(depth - 1) if which <= 3 else ""
         if which <= 1:
             return f"{a} {self.choose('<', '<=', '==', '!=', '>', '>=')} {b}"
         if which == 2:
@@ -154,15 +157,15 @@ class Expressions:
         if depth <= 0:
             return WORDS[self.pick(len(WORDS))] if self.chance(2) else self.variable("str")
         which = self.pick(8)
-        a = self.string(depth - 1)
         if which <= 1:
             return self.variable("str")
+        a = self.string(depth - 1) if which in (2, 5, 6) else ""
         if which == 2:
             return f"({a} + {self.string(0)})"
         if which <= 4:
             self.use("f-string")
             shown = self.integer(0) + self.choose("", "!r", ":>4", ":{3}", ":x", "=")
-            tail = self.choose("", "-{" + self.variable("str").replace("'", "") + "!s}")
+            tail = self.choose("", lambda: "-{" + self.variable("str").replace("'", "") + "!s}")
             return 'f"t{' + shown + "}" + tail + '"'
         if which == 5:
             self.use("string slice")
@@ -173,7 +176,7 @@ class Expressions:
 
     def slice(self) -> str:
         self.use("slice")
-        part = lambda: self.choose("", str(self.pick(4)), "-1", self.integer(0))  # noqa: E731
+        part = lambda: self.choose("", "1", "3", "-1", lambda: self.integer(0))  # noqa: E731
         return f"{part()}:{part()}" + (f":{self.choose('2', '-1', '')}" if self.chance(3) else "")
 
     def sequence(self, depth: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grammar_expressions import PREFIX, TYPES, Expressions, Scope, Signature
-from grammar_prelude import PRELUDE
 
 ERRORS = ("ValueError", "KeyError('k')", "Mine('m')", "Worse(3)", "Worse", "ZeroDivisionError('z')", "IndexError()")
 CAUGHT = ("ValueError", "(KeyError, IndexError)", "Mine", "LookupError", "ArithmeticError", "TypeError", "NameError", "Exception")
@@ -77,15 +76,18 @@ class Statements(Expressions):
         self.use("augmented assignment")
         kind = ("int", "str", "list")[self.pick(3)]
         name = self.variable(kind)
-        if not name.isidentifier():
+        if not name.isidentifier() or name not in self.scope.own:
+            value = name
             name = self.target(kind)
+            self.write(f"{name} = {value}")
         operator = self.choose("+=", "-=", "*=", "//=", "|=", "^=", ">>=") if kind == "int" else "+="
         self.write(f"{name} {operator} {self.expression(kind, 1)}")
         self.write(f"{name} = small({name})")
 
     def shown(self) -> None:
         what = self.any()
-        self.write(self.choose(f"print(show({what}))", f"note({what})", f"log.append(show({what}))", f"print(number({what}), end=';')"))
+        forms = (f"print(show({what}))", f"note({what})", f"log.append(show({what}))", f"print(number({what}), end=';')")
+        self.write(self.choose(*forms))
 
     def unpack(self) -> None:
         self.use("unpacking")
@@ -131,7 +133,7 @@ class Statements(Expressions):
             if name in self.scope.names[kind] and not self.chance(4):
                 self.scope.names[kind].remove(name)
         elif which == 1:
-            self.write(f"del {self.variable('list')}[{self.choose('0', self.slice())}]")
+            self.write(f"del {self.variable('list')}[{self.choose('0', self.slice)}]")
         elif which == 2:
             self.write(f"del {self.variable('dict')}[{self.integer(0)}]")
         else:
@@ -159,7 +161,7 @@ class Statements(Expressions):
         if self.scope.loops and self.chance(2):
             if not self.scope.in_star:
                 self.use("break or continue")
-                self.write(self.choose("break", "continue", f"if {self.condition(1)}: break", f"if {self.condition(1)}: continue"))
+                self.write(self.choose("", lambda: f"if {self.condition(1)}: ") + self.choose("break", "continue"))
                 return
         elif self.scope.kind in ("function", "generator", "async") and not self.scope.in_star and self.chance(2):
             self.use("return")
@@ -168,7 +170,8 @@ class Statements(Expressions):
         self.write("pass")
 
     def expression_statement(self) -> None:
-        self.write(self.choose(self.integer(2), self.string(1), f"{self.variable('list')}.append({self.integer(1)})"))
+        appended = lambda: f"{self.variable('list')}.append({self.integer(1)})"  # noqa: E731
+        self.write(self.choose(lambda: self.integer(2), lambda: self.string(1), appended))
 
     def yields(self) -> None:
         if self.scope.kind == "async":
@@ -242,7 +245,7 @@ class Statements(Expressions):
         self.use("while")
         name = self.fresh("w")
         self.write(f"{name} = {self.pick(5)}")
-        self.write(f"while {name} > 0{self.choose('', ' and ' + self.condition(1))}:")
+        self.write(f"while {name} > 0{self.choose('', lambda: ' and ' + self.condition(1))}:")
         self.indent += 1
         self.write(f"{name} -= 1")
         self.indent -= 1
@@ -304,7 +307,7 @@ class Statements(Expressions):
             self.use("async with")
             prefix = "async "
         suppress = self.choose("", ", True")
-        second = self.choose("", "", ", Manager('b') as " + self.target("str"))
+        second = self.choose("", "", lambda: ", Manager('b') as " + self.target("str"))
         self.write(f"{prefix}with Manager('a'{suppress}) as {self.target('str')}{second}:")
         self.block(depth)
 
@@ -469,7 +472,7 @@ class Statements(Expressions):
         if kind == "generator":
             self.write("yield p0")
         self.indent -= 1
-        self.room = 14
+        self.room = 11
         self.block(2 + self.pick(2), least=2)
         self.indent += 1
         self.write(f"return {self.any(1)}")
@@ -479,7 +482,7 @@ class Statements(Expressions):
         self.write("")
 
     def program(self) -> str:
-        """The source of a module whose main(log) is the program; module level runs under the interpreter too."""
+        """The source of a module that follows the prelude; its main(given) is the program."""
         self.write("i5 = 1")
         self.write("")
         if self.chance(2):
@@ -495,9 +498,9 @@ class Statements(Expressions):
             self.write(f"{PREFIX[kind]}0 = {value}")
             self.scope.names[kind].append(PREFIX[kind] + "0")
         self.indent -= 1
-        self.room = 16
+        self.room = 14
         self.block(3, least=4)
         self.indent += 1
         self.write(f"return {self.any(1)}, sorted(locals())")
         self.indent -= 1
-        return PRELUDE + "\n\n" + "\n".join(self.lines) + "\n"
+        return "\n".join(self.lines) + "\n"

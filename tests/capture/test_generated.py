@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from differential import IDENTITY, Outcome, differences, interpret, observe, reset_statistics, statistics
+from grammar_prelude import PRELUDE
 from grammar_statements import Statements
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ SHARDS = 8
 PROGRAMS = int(os.environ.get("STATOR_GENERATED_PROGRAMS", "2000"))
 SEED = int(os.environ.get("STATOR_GENERATED_SEED", "0"))
 NAME = "<generated>"
+BEGINNING = compile(PRELUDE, "<prelude>", "exec")
 
 NUMBERS = [st.integers(0, max(0, n - 1)) for n in range(64)]
 
@@ -41,6 +43,7 @@ def outcome(source: str, code: Any, instructions: int | None) -> Outcome:
     linecache.cache[NAME] = (len(source), None, source.splitlines(True), NAME)
 
     def whole(log: list[Any]) -> Any:
+        exec(BEGINNING, space)
         exec(code, space)
         try:
             return space["main"](log)
