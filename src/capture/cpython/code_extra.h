@@ -24,14 +24,27 @@ inline void* get_code_extra(PyCodeObject* code, Py_ssize_t index) {
   return extra;
 }
 
+// The layout behind PyCodeObject::co_extra.
+struct CodeExtraSlots {
+  Py_ssize_t count;
+  void* extras[1];
+};
+
 inline bool set_code_extra(PyCodeObject* code, Py_ssize_t index, void* extra) {
 #if STATOR_PY == 311
   const int status = _PyCode_SetExtra(reinterpret_cast<PyObject*>(code), index, extra);
 #else
   const int status = PyUnstable_Code_SetExtra(reinterpret_cast<PyObject*>(code), index, extra);
 #endif
-  if (status != 0) PyErr_Clear();
-  return status == 0;
+  if (status != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  // CPython made room for every library's data, and would call every library's free function for this code object, with NULL.
+  // Slots behind ours that nobody uses are given up again; a later writer gets them back.
+  auto* slots = static_cast<CodeExtraSlots*>(code->co_extra);
+  while (slots->count > index + 1 && slots->extras[slots->count - 1] == nullptr) slots->count--;
+  return true;
 }
 
 }  // namespace stator::cpython

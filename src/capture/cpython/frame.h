@@ -32,6 +32,20 @@ const volatile void* stator_eval_breaker(PyThreadState* thread);
 /* Whether a tracer, a profiler or a monitoring tool has events set. */
 int stator_tools_active(PyThreadState* thread);
 
+/* Tells an active tracer that the current error was raised in the linked frame, or that tracers and profilers see it left by the
+ * error. A tool that raises replaces the error. Used where the trait kReportsErrorsHere holds. */
+void stator_report_error(PyThreadState* thread, StatorFrame* frame);
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame);
+
+#if STATOR_PY >= 312
+/* Where the interpreter's state holds, for each kind of event, the tools that want it from all code. */
+extern const ptrdiff_t stator_monitors_offset;
+#define STATOR_MONITORED_EVENTS 15
+/* For code that has monitoring data: whether a tool has events set on it, or instructions of a tool that is gone are still in it.
+ * CPython brings such code up to date when it next starts it. */
+int stator_code_monitored(const PyCodeObject* code);
+#endif
+
 /* Marks a function's frames as never complete: tracebacks, signal handlers and sys._getframe pass over them. */
 void stator_hide_function(PyObject* function);
 
@@ -112,9 +126,10 @@ inline bool native_recursion_left(PyThreadState*) { return true; }
 inline void enter_native(PyThreadState*) {}
 inline void leave_native(PyThreadState*) {}
 #else
-inline bool native_recursion_left(PyThreadState* thread) { return thread->c_recursion_remaining > 0; }
-inline void enter_native(PyThreadState* thread) { --thread->c_recursion_remaining; }
-inline void leave_native(PyThreadState* thread) { ++thread->c_recursion_remaining; }
+inline constexpr int kUnitsPerEvaluator = 2;
+inline bool native_recursion_left(PyThreadState* thread) { return thread->c_recursion_remaining >= kUnitsPerEvaluator; }
+inline void enter_native(PyThreadState* thread) { thread->c_recursion_remaining -= kUnitsPerEvaluator; }
+inline void leave_native(PyThreadState* thread) { thread->c_recursion_remaining += kUnitsPerEvaluator; }
 #endif
 
 // --- attention -----------------------------------------------------------------------------------------------------
@@ -130,10 +145,21 @@ inline EvalBreaker eval_breaker(PyThreadState* thread) {
   return static_cast<EvalBreaker>(stator_eval_breaker(thread));
 }
 
+// Whether a tool wants events of the thread; with a frame: of that frame.
 #if STATOR_PY == 311
 inline bool tracing(PyThreadState* thread) { return thread->cframe->use_tracing != 0; }
+inline bool tracing(PyThreadState* thread, const Frame*) { return tracing(thread); }
 #else
-inline bool tracing(PyThreadState* thread) { return stator_tools_active(thread) != 0; }
+inline bool tracing(PyThreadState* thread) {
+  const char* monitors = reinterpret_cast<const char*>(thread->interp) + stator_monitors_offset;
+  uint64_t first, last;
+  __builtin_memcpy(&first, monitors, sizeof first);
+  __builtin_memcpy(&last, monitors + STATOR_MONITORED_EVENTS - sizeof last, sizeof last);
+  return (first | last) != 0;
+}
+inline bool tracing(PyThreadState* thread, const Frame* frame) {
+  return tracing(thread) || (frame->code->_co_monitoring != nullptr && stator_code_monitored(frame->code));
+}
 #endif
 
 // --- ending --------------------------------------------------------------------------------------------------------

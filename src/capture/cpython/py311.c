@@ -94,3 +94,54 @@ int stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
   thread->datastack_top = (PyObject**)frame;
   return 1;
 }
+
+static int call_tool(PyThreadState* thread, Py_tracefunc tool, PyObject* self, int what, PyObject* argument) {
+  if (tool == NULL || thread->tracing) return 0;
+  PyFrameObject* frame = PyThreadState_GetFrame(thread);
+  if (frame == NULL) return 0;
+  const int outer_what = thread->tracing_what;
+  thread->tracing_what = what;
+  PyThreadState_EnterTracing(thread);
+  const int status = tool(self, frame, what, argument);
+  PyThreadState_LeaveTracing(thread);
+  thread->tracing_what = outer_what;
+  Py_DECREF(frame);
+  return status;
+}
+
+void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
+  (void)frame;
+  if (thread->c_tracefunc == NULL) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject* argument = PyTuple_Pack(3, type, value ? value : Py_None, traceback ? traceback : Py_None);
+  const int status =
+      argument != NULL ? call_tool(thread, thread->c_tracefunc, thread->c_traceobj, PyTrace_EXCEPTION, argument) : -1;
+  Py_XDECREF(argument);
+  if (status == 0) {
+    PyErr_Restore(type, value, traceback);
+  } else {
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  }
+}
+
+static void report_return(PyThreadState* thread, Py_tracefunc tool, PyObject* self) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (call_tool(thread, tool, self, PyTrace_RETURN, NULL) == 0) {
+    PyErr_Restore(type, value, traceback);
+  } else {
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  }
+}
+
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
+  (void)frame;
+  report_return(thread, thread->c_tracefunc, thread->c_traceobj);
+  report_return(thread, thread->c_profilefunc, thread->c_profileobj);
+}

@@ -33,6 +33,8 @@ inline constexpr bool kPointsAtNext = STATOR_PY >= 313;
 
 // "No exception is being handled" is stored as NULL only.
 inline constexpr bool kNoneIsNoException = STATOR_PY >= 313;
+// A frame that an error passes while a tool is on reports it by stator_report_error and stator_report_unwind.
+inline constexpr bool kReportsErrorsHere = STATOR_PY == 311;
 // A hook that is installed changes the events that tools see.
 inline constexpr bool kToolsSeeHook = STATOR_PY >= 312;
 

@@ -19,7 +19,9 @@ enum class Mode : uint8_t { off, run_only, interpret, capture };
 struct Binding {
   PyObject* function;
   cpython::Frame* frame = nullptr;  // set by the hook
-  std::vector<PyObject*> locals;    // owned; used where CPython pops the frame before it can be run
+  // Owned; used where CPython pops the frame before it can be run.
+  std::vector<PyObject*> locals;
+  PyObject* name_space = nullptr;
 };
 
 struct ThreadContext {

@@ -1,6 +1,8 @@
 // capture/hook/eval_hook.cpp: what happens to a frame: kept for a call in progress, passed on, or interpreted.
 #include "capture/hook/eval_hook.h"
 
+#include <utility>
+
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
 #include "capture/hook/native_stack.h"
@@ -34,6 +36,14 @@ PyObject* pass_on_without_hook(PyThreadState* thread, Frame* frame, int throwfla
   return result;
 }
 
+// Only calls through C use the native stack while frames are interpreted, so here the program recurses through C.
+PyObject* raise_recursion_error(PyThreadState* thread, Frame* frame, int throwflag) {
+  const int remaining = std::exchange(cpython::python_recursion(thread), 0);
+  PyObject* result = stator_evaluate(thread, frame, throwflag);
+  cpython::python_recursion(thread) += remaining;
+  return result;
+}
+
 bool native_stack_low(ThreadContext& context) {
   if (context.stack_reserve == 0) context.stack_reserve = native_stack_reserve();
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve;
@@ -58,7 +68,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
   }
   if (native_stack_low(context)) {
     engine.statistics.passed++;
-    return pass_on_without_hook(thread, frame, throwflag);
+    return raise_recursion_error(thread, frame, throwflag);
   }
   const DecodedCode* code = nullptr;
   CodeState* state = engine.code_state(frame->code);

@@ -66,6 +66,7 @@ PyObject* keep_bound_frame(Binding& binding, Frame* frame) {
     binding.locals.assign(frame->localsplus, frame->localsplus + frame->stacktop);
     for (int i = 0; i < frame->stacktop; i++) frame->localsplus[i] = nullptr;
     frame->stacktop = 0;
+    binding.name_space = std::exchange(frame->locals, nullptr);
     binding.frame = frame;
   }
   return nullptr;
@@ -82,7 +83,7 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
     const int words = cpython::frame_words(code);
     if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top) return {nullptr, true};
   }
-  Binding binding{reinterpret_cast<PyObject*>(function), nullptr, {}};
+  Binding binding{reinterpret_cast<PyObject*>(function), nullptr, {}, nullptr};
   Binding* outer = std::exchange(thread_context.binding, &binding);
   auto code_kept = Ref<PyCodeObject>::share(code);
   PyObject* result = function->vectorcall(reinterpret_cast<PyObject*>(function), arguments,
@@ -98,6 +99,7 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
     const int bound = static_cast<int>(binding.locals.size());
     cpython::initialise(frame, function, code, bound);
     for (int i = 0; i < bound; i++) frame->localsplus[i] = binding.locals[static_cast<size_t>(i)];
+    frame->locals = binding.name_space;
     return {frame, false};
   }
   return {binding.frame, false};

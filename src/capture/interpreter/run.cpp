@@ -41,8 +41,7 @@ PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame, bool raise) {
 }
 
 // CPython names the instruction after the failing one where it has no cache entries to point into.
-void correct_traceback(Frame* frame_was, PyCodeObject* code, Unit* at) {
-  (void)frame_was;
+void correct_traceback(PyCodeObject* code, Unit* at) {
   if constexpr (!cpython::kPointsAtNext) return;
   auto error = Ref<>::steal(stator_take_error());
   if (!error) return;
@@ -71,6 +70,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   const Instruction* ip;
   PyObject* result = nullptr;    // of the frame that is being left
   Frame* callee = nullptr;       // bound, about to be entered
+  Frame* caller = nullptr;       // of the frame that is being left
   PyObject* keywords = nullptr;  // names of a call's keyword arguments
   Ref<> kept;                    // of a call in progress; empty between instructions
   HandOver reason = HandOver::tools;
@@ -165,6 +165,16 @@ enter_frame:
 // --- errors ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
+  if (!cpython::kReportsErrorsHere && cpython::tracing(thread)) [[unlikely]] {
+    // The failed call switched a tool on: CPython reports the error to it and goes on from there.
+    statistics.by_reason[static_cast<size_t>(HandOver::tools)]++;
+    statistics.handed_over++;
+    cpython::give_stack(frame, sp);
+    if (!(frame == entry && raise_at_entry)) cpython::raise_at(frame, frame->instruction);
+    caller = frame->previous;
+    result = leave_to_cpython(thread, frame, true);
+    goto after_cpython;
+  }
   if constexpr (cpython::kEvaluatorClearsFrame) {
     if (code->handler_at(ip->at) == nullptr) {
       // The error leaves the frame: CPython adds the traceback entry, and clears and pops the frame.
@@ -175,16 +185,16 @@ error:
       cpython::give_stack(frame, sp);
       if (!at_entry_throw) cpython::raise_at(frame, failed);
       statistics.finished++;
-      Frame* const caller = frame->previous;
+      caller = frame->previous;
       result = leave_to_cpython(thread, frame, true);
-      if (!at_entry_throw) correct_traceback(frame, left, failed);
+      if (!at_entry_throw) correct_traceback(left, failed);
       Py_DECREF(left);
-      if (frame == entry) goto leave;
-      frame = caller;
-      goto back_in_caller;
+      goto after_cpython;
     }
   }
   add_traceback(thread, frame);
+  // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report a call.
+  if (cpython::kReportsErrorsHere && cpython::tracing(thread)) [[unlikely]] stator_report_error(thread, frame);
 unwind: {
   const Handler* handler = code->handler_at(ip->at);
   raise_at_entry = false;
@@ -201,6 +211,7 @@ unwind: {
   }
   PUSH(stator_take_error());
   ip = code->at_unit(code->start + handler->target);
+  if (cpython::tracing(thread)) [[unlikely]] goto hand_over_to_tools;
   DISPATCH();
 }
 
@@ -211,6 +222,7 @@ leave_by_error:
     PyObject* const dropped = POP();
     Py_XDECREF(dropped);
   }
+  if (cpython::kReportsErrorsHere && cpython::tracing(thread)) [[unlikely]] stator_report_unwind(thread, frame);
   result = nullptr;
   goto end_frame;
 
@@ -219,7 +231,7 @@ end_frame: {
   // The frame's stack is empty; `result` is its value, or nullptr with an error set.
   statistics.finished++;
   cpython::give_stack(frame, sp);
-  Frame* const caller = frame->previous;
+  caller = frame->previous;
   cpython::unlink(thread, frame);
   cpython::python_recursion(thread)++;
   if (frame == entry) {
@@ -263,13 +275,14 @@ hand_over_to_end:
 continue_in_cpython: {
   cpython::give_stack(frame, sp);
   cpython::go_on_at(frame, ip->begin());
-  Frame* const caller = frame->previous;
+  caller = frame->previous;
   result = leave_to_cpython(thread, frame, false);
+}
+after_cpython:
   if (frame == entry) goto leave;
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
   frame = caller;
   goto back_in_caller;
-}
 
 leave:
   cpython::leave_native(thread);

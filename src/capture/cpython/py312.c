@@ -1,0 +1,24 @@
+/* capture/cpython/py312.c: frames of CPython 3.12. */
+#define Py_BUILD_CORE_MODULE 1
+#include "capture/cpython/frame.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "internal/pycore_code.h"
+#include "internal/pycore_frame.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_object.h"
+#include "internal/pycore_pystate.h"
+#include "opcode.h"
+
+#include "capture/cpython/opcode_rows.h"
+
+#define STATOR_OPCODE_ROWS "capture/cpython/opcodes_py312.def"
+#include "capture/cpython/py_shared.inc"
+#include "capture/cpython/py312_plus.inc"
+
+SAME_OFFSET(code, f_code);
+SAME_OFFSET(instruction, prev_instr);
+
+const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->interp->ceval.eval_breaker; }
