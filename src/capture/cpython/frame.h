@@ -5,6 +5,8 @@
 #ifndef STATOR_CAPTURE_CPYTHON_FRAME_H
 #define STATOR_CAPTURE_CPYTHON_FRAME_H
 
+#include <stddef.h>
+
 #include "capture/cpython/layout.h"
 
 #ifdef __cplusplus
@@ -19,6 +21,9 @@ void stator_set_evaluator(PyInterpreterState* interpreter, StatorEvaluator evalu
 int stator_evaluator_is(PyInterpreterState* interpreter, StatorEvaluator evaluator);
 /* The evaluator that was installed before ours, to be chained; NULL for CPython's own. */
 StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
+
+/* Where the interpreter keeps its evaluator; NULL there is CPython's own. */
+const StatorEvaluator* stator_evaluator_slot(PyInterpreterState* interpreter);
 
 /* Clears and pops a frame of the thread's stack that the interpreter pushed itself. Returns 0 when only CPython can do it. */
 int stator_clear_frame(PyThreadState* thread, StatorFrame* frame);
@@ -164,7 +169,7 @@ inline bool tracing(PyThreadState* thread, const Frame* frame) {
 
 // --- ending --------------------------------------------------------------------------------------------------------
 // Whether stator_clear_frame can end the frame; otherwise it stands on its last instruction and CPython ends it.
-#if STATOR_PY == 311
+#if STATOR_PY != 312
 inline bool ends_here(PyThreadState*, Frame*) { return true; }
 #else
 inline bool ends_here(PyThreadState* thread, Frame* frame) {

@@ -22,3 +22,27 @@ SAME_OFFSET(code, f_code);
 SAME_OFFSET(instruction, prev_instr);
 
 const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->interp->ceval.eval_breaker; }
+
+/* Callers have asked ends_here: the frame is the thread's topmost, it has no frame object, and its chunk stays. */
+int stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
+  thread->c_recursion_remaining--;
+  const int count = frame->stacktop;
+  frame->stacktop = 0;
+  for (int i = 0; i < count; i++) Py_XDECREF(frame->localsplus[i]);
+  Py_CLEAR(frame->locals);
+  Py_DECREF(frame->function);
+  Py_DECREF(frame->code);
+  thread->c_recursion_remaining++;
+  thread->datastack_top = (PyObject**)frame;
+  return 1;
+}
+
+/* The evaluator itself tells tools about errors (trait kReportsErrorsHere). */
+void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
+  (void)thread;
+  (void)frame;
+}
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
+  (void)thread;
+  (void)frame;
+}
