@@ -17,14 +17,32 @@
 
 #define STATOR_OPCODE_ROWS "capture/cpython/opcodes_py313.def"
 #include "capture/cpython/py_shared.inc"
+#include "capture/cpython/py312_plus.inc"
 
-SAME_OFFSET(function, f_funcobj);
 SAME_OFFSET(code, f_executable);
 SAME_OFFSET(instruction, instr_ptr);
-SAME_OFFSET(return_offset, return_offset);
-
-PyObject* stator_take_error(void) { return PyErr_GetRaisedException(); }
-
-void stator_give_error(PyObject* exception) { PyErr_SetRaisedException(exception); }
 
 const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->eval_breaker; }
+
+/* CPython exports its own way of ending a frame, of whatever owner, with or without a frame object. */
+int stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
+  _PyEval_FrameClearAndPop(thread, (_PyInterpreterFrame*)frame);
+  return 1;
+}
+
+typedef int (*EventFunction)(PyMonitoringState*, PyObject* code, int32_t offset);
+
+static void report(PyThreadState* thread, StatorFrame* frame, int event, EventFunction fire) {
+  PyMonitoringState tools = {thread->interp->monitors.tools[event], 0};
+  if (tools.active == 0 || thread->tracing || frame->code->co_flags & CO_NO_MONITORING_EVENTS) return;
+  const ptrdiff_t unit = frame->instruction - (StatorUnit*)_PyCode_CODE(frame->code);
+  fire(&tools, (PyObject*)frame->code, (int32_t)(unit * (ptrdiff_t)sizeof(StatorUnit)));
+}
+
+void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
+  report(thread, frame, PY_MONITORING_EVENT_RAISE, _PyMonitoring_FireRaiseEvent);
+}
+
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
+  report(thread, frame, PY_MONITORING_EVENT_PY_UNWIND, _PyMonitoring_FirePyUnwindEvent);
+}

@@ -24,6 +24,8 @@ inline constexpr bool kEndForPopsIterator = STATOR_PY == 312;
 inline constexpr bool kMakeFunctionHasFlags = STATOR_PY <= 312;
 // The evaluator clears and pops a frame that it ends. Before 3.12 its caller does.
 inline constexpr bool kEvaluatorClearsFrame = STATOR_PY >= 312;
+// Frames of every kind can be ended here. On 3.12 only plain ones can: CPython executes the instruction that ends the others.
+inline constexpr bool kEndsEveryFrame = STATOR_PY != 312;
 // Native code and Python code count their recursion apart.
 inline constexpr bool kSeparateRecursion = STATOR_PY >= 312;
 // The generator's exception state is unlinked by the instruction that leaves it, so generators end in CPython.
@@ -34,7 +36,7 @@ inline constexpr bool kPointsAtNext = STATOR_PY >= 313;
 // "No exception is being handled" is stored as NULL only.
 inline constexpr bool kNoneIsNoException = STATOR_PY >= 313;
 // A frame that an error passes while a tool is on reports it by stator_report_error and stator_report_unwind.
-inline constexpr bool kReportsErrorsHere = STATOR_PY == 311;
+inline constexpr bool kReportsErrorsHere = STATOR_PY != 312;
 // A hook that is installed changes the events that tools see.
 inline constexpr bool kToolsSeeHook = STATOR_PY >= 312;
 

@@ -5,6 +5,7 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
+#include "capture/hook/eval_hook.h"
 #include "capture/interpreter/builders.h"
 #include "capture/interpreter/calls.h"
 #include "capture/interpreter/errors.h"
@@ -64,6 +65,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
 
   Statistics& statistics = Engine::get().statistics;
   const cpython::EvalBreaker breaker = cpython::eval_breaker(thread);
+  const StatorEvaluator* const evaluator = stator_evaluator_slot(thread->interp);
   Frame* frame = entry;
   PyObject** fast;
   PyObject** sp;
@@ -117,6 +119,10 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   do {                                                      \
     if (cpython::wants_attention(breaker)) [[unlikely]] {   \
       if (!give_attention(thread)) goto error;              \
+    }                                                       \
+    if (*evaluator != &eval_hook && *evaluator != nullptr) [[unlikely]] { \
+      ip++;                                                 \
+      goto hand_over_to_tools; /* another library's hook */ \
     }                                                       \
     NEXT_AFTER_CALL();                                      \
   } while (0)
@@ -175,7 +181,7 @@ error:
     result = leave_to_cpython(thread, frame, true);
     goto after_cpython;
   }
-  if constexpr (cpython::kEvaluatorClearsFrame) {
+  if constexpr (!cpython::kEndsEveryFrame) {
     if (code->handler_at(ip->at) == nullptr) {
       // The error leaves the frame: CPython adds the traceback entry, and clears and pops the frame.
       PyCodeObject* left = frame->code;
@@ -217,7 +223,7 @@ unwind: {
 
 leave_by_error:
   // Only where the caller clears the frame; elsewhere the error has left it above, or leaves it through RERAISE.
-  if constexpr (cpython::kEvaluatorClearsFrame) goto hand_over_to_end;
+  if constexpr (!cpython::kEndsEveryFrame) goto hand_over_to_end;
   while (sp > cpython::stack_base(frame)) {
     PyObject* const dropped = POP();
     Py_XDECREF(dropped);
