@@ -4,6 +4,7 @@
 // with a Binding set, so that defaults, keyword-only parameters, *args, **kwargs and every TypeError are CPython's.
 #include "capture/interpreter/calls.h"
 
+#include <new>
 #include <vector>
 
 #include "capture/cpython/ref.h"
@@ -24,6 +25,17 @@ vectorcallfunc python_vectorcall() {
     return reinterpret_cast<PyFunctionObject*>(probe.get())->vectorcall;
   }();
   return function;
+}
+
+// False with MemoryError set.
+bool make_room(std::vector<PyObject*>& values, Py_ssize_t count) {
+  try {
+    values.reserve(static_cast<size_t>(count));
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return false;
+  }
+  return true;
 }
 
 bool only_positional(const PyCodeObject* code) {
@@ -57,12 +69,12 @@ bool is_python_function(PyObject* callable) {
   return PyFunction_Check(callable) && reinterpret_cast<PyFunctionObject*>(callable)->vectorcall == python_vectorcall();
 }
 
-PyObject* keep_bound_frame(Binding& binding, Frame* frame) {
+PyObject* keep_bound_frame(Binding& binding, Frame* frame) noexcept {
   if constexpr (cpython::kEvaluatorClearsFrame) {
     binding.frame = frame;
   } else {
     // CPython clears and pops this frame when we return, so its contents move to the place that it will leave free: the top
-    // of the stack. They wait in the binding's buffer until then.
+    // of the stack. They wait in the binding's buffer, which has room for them, until then.
     binding.locals.assign(frame->localsplus, frame->localsplus + frame->stacktop);
     for (int i = 0; i < frame->stacktop; i++) frame->localsplus[i] = nullptr;
     frame->stacktop = 0;
@@ -84,6 +96,7 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
     if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top) return {nullptr, true};
   }
   Binding binding{reinterpret_cast<PyObject*>(function), nullptr, {}, nullptr};
+  if (!cpython::kEvaluatorClearsFrame && !make_room(binding.locals, code->co_nlocalsplus)) return {};
   Binding* outer = std::exchange(thread_context.binding, &binding);
   auto code_kept = Ref<PyCodeObject>::share(code);
   PyObject* result = function->vectorcall(reinterpret_cast<PyObject*>(function), arguments,
@@ -109,7 +122,9 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
   const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
   PyObject* const* items = reinterpret_cast<PyTupleObject*>(arguments)->ob_item;
   if (keywords == nullptr || PyDict_GET_SIZE(keywords) == 0) return push_call(thread, function, items, count, nullptr);
-  std::vector<PyObject*> values(items, items + count);
+  std::vector<PyObject*> values;
+  if (!make_room(values, count + PyDict_GET_SIZE(keywords))) return {};
+  values.assign(items, items + count);
   auto names = Ref<>::steal(PyTuple_New(PyDict_GET_SIZE(keywords)));
   if (!names) return {};
   PyObject *key, *value;

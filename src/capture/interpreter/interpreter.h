@@ -15,7 +15,7 @@ PyObject* interpret(PyThreadState* thread, cpython::Frame* frame, bool raise, co
 const DecodedCode* decoded(CodeState& state, PyCodeObject* code) noexcept;
 
 // Called by the hook for the frame of a call whose arguments are being bound: takes the frame out of CPython's hands.
-PyObject* keep_bound_frame(Binding& binding, cpython::Frame* frame);
+PyObject* keep_bound_frame(Binding& binding, cpython::Frame* frame) noexcept;
 
 }  // namespace stator
 

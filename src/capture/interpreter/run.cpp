@@ -36,7 +36,7 @@ PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame, bool raise) {
   cpython::unlink(thread, frame);
   cpython::python_recursion(thread)++;
   cpython::leave_native(thread);
-  PyObject* result = stator_evaluate(thread, frame, raise ? 1 : 0);
+  PyObject* result = evaluate_for_tools(thread, frame, raise ? 1 : 0);
   cpython::enter_native(thread);
   return result;
 }
@@ -111,7 +111,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
 #define NEXT_AFTER_CALL()                                   \
   do {                                                      \
     ip++;                                                   \
-    if (cpython::tracing(thread)) [[unlikely]]              \
+    if (cpython::tracing(thread, frame)) [[unlikely]]              \
       goto hand_over_to_tools;                              \
     DISPATCH();                                             \
   } while (0)
@@ -171,7 +171,7 @@ enter_frame:
 // --- errors ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
-  if (!cpython::kReportsErrorsHere && cpython::tracing(thread)) [[unlikely]] {
+  if (!cpython::kReportsErrorsHere && cpython::tracing(thread, frame)) [[unlikely]] {
     // The failed call switched a tool on: CPython reports the error to it and goes on from there.
     statistics.by_reason[static_cast<size_t>(HandOver::tools)]++;
     statistics.handed_over++;
@@ -200,7 +200,7 @@ error:
   }
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report a call.
-  if (cpython::kReportsErrorsHere && cpython::tracing(thread)) [[unlikely]] stator_report_error(thread, frame);
+  if (cpython::kReportsErrorsHere && cpython::tracing(thread, frame)) [[unlikely]] stator_report_error(thread, frame);
 unwind: {
   const Handler* handler = code->handler_at(ip->at);
   raise_at_entry = false;
@@ -217,7 +217,7 @@ unwind: {
   }
   PUSH(stator_take_error());
   ip = code->at_unit(code->start + handler->target);
-  if (cpython::tracing(thread)) [[unlikely]] goto hand_over_to_tools;
+  if (cpython::tracing(thread, frame)) [[unlikely]] goto hand_over_to_tools;
   DISPATCH();
 }
 
@@ -228,7 +228,7 @@ leave_by_error:
     PyObject* const dropped = POP();
     Py_XDECREF(dropped);
   }
-  if (cpython::kReportsErrorsHere && cpython::tracing(thread)) [[unlikely]] stator_report_unwind(thread, frame);
+  if (cpython::kReportsErrorsHere && cpython::tracing(thread, frame)) [[unlikely]] stator_report_unwind(thread, frame);
   result = nullptr;
   goto end_frame;
 
