@@ -1,4 +1,4 @@
-"""tests/capture/differential.py: runs one program plainly and interpreted and compares all that a user can see.
+"""tests/capture/differential.py: runs a program plainly and interpreted, compares all that a user can see.
 
 STATOR_IDENTITY=1 replaces the interpreter by the identity, which checks the programs themselves.
 """
@@ -61,7 +61,7 @@ def text(value: object) -> str:
         return f"<repr raised {type(error).__name__}: {error}>"
 
 
-# By identity: code objects of different columns can be equal. The code is kept, so that no other takes its place.
+# By identity: code objects of different columns can be equal. The code is kept, so that its id is not reused.
 _positions: dict[int, tuple[types.CodeType, list[Any]]] = {}
 
 

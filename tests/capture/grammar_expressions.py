@@ -92,7 +92,10 @@ class Expressions:
             return str(self.pick(7)) if self.chance(2) else self.variable("int")
         which = self.pick(20)
         less = depth - 1
-        a = lambda: self.integer(less)  # noqa: E731
+
+        def a() -> str:
+            return self.integer(less)
+
         if which <= 2:
             return self.variable("int")
         if which == 3:
@@ -123,12 +126,14 @@ class Expressions:
         if which == 14:
             self.use("lambda")
             default = a()
-            return f"(lambda p, q={default}, *r, t=1: {self.choose('p + q', 'p - t', 'len(r) + p')})({a()}, {a()})"
+            body = self.choose("p + q", "p - t", "len(r) + p")
+            return f"(lambda p, q={default}, *r, t=1: {body})({a()}, {a()})"
         if which == 15:
             return f"({self.expression('dict', 0)}){self.choose('.get(1, 2)', '[1]', '.setdefault(2, 3)')}"
         if which == 16:
             self.use("attribute")
-            return f"{self.variable('obj')}{self.choose('.x', '.zz', '.m(2)', '.m(k=2)', ' + 1', '[1]', '.missing')}"
+            use = self.choose(".x", ".zz", ".m(2)", ".m(k=2)", " + 1", "[1]", ".missing")
+            return self.variable("obj") + use
         if which == 17:
             return f"note({a()}{self.choose('', ', k=1', ', *[1, 2]', ', **{}')})"
         if which == 18:
@@ -171,12 +176,17 @@ class Expressions:
             self.use("string slice")
             return f"{a}[{self.slice()}]"
         if which == 6:
-            return a + self.choose(".upper()", ".strip()", ".replace('a', 'q')", ".join(['1', '2'])", ".nothing()")
+            return a + self.choose(
+                ".upper()", ".strip()", ".replace('a', 'q')", ".join(['1', '2'])", ".nothing()"
+            )
         return f"{self.choose('str', 'show')}({self.integer(depth - 1)})"
 
     def slice(self) -> str:
         self.use("slice")
-        part = lambda: self.choose("", "1", "3", "-1", lambda: self.integer(0))  # noqa: E731
+
+        def part() -> str:
+            return self.choose("", "1", "3", "-1", lambda: self.integer(0))
+
         return f"{part()}:{part()}" + (f":{self.choose('2', '-1', '')}" if self.chance(3) else "")
 
     def sequence(self, depth: int) -> str:
@@ -251,7 +261,7 @@ class Expressions:
         return ", ".join(self.integer(depth) for _ in range(count))
 
     def call(self, depth: int) -> str:
-        """A call of a generated function in one of the argument forms, at times with arguments that do not fit."""
+        """A call of a generated function in some argument form, at times with arguments that do not fit."""
         signature = self.functions[self.pick(len(self.functions))]
         needed = signature.positional - signature.defaults
         parts = []

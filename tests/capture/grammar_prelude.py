@@ -1,6 +1,6 @@
-"""tests/capture/grammar_prelude.py: what every generated program starts with; interpreted like the rest of it."""
+"""tests/capture/grammar_prelude.py: what every generated program starts with, interpreted like the rest."""
 
-PRELUDE = '''\
+PRELUDE = """\
 import reprlib
 
 budget = 300
@@ -132,4 +132,4 @@ def drive(coroutine):
             got = coroutine.send(got)
         except StopIteration as stop:
             return stop.value
-'''
+"""

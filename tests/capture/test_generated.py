@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from differential import IDENTITY, Outcome, differences, interpret, observe, reset_statistics, statistics
 from grammar_prelude import PRELUDE
-from grammar_statements import Statements
+from grammar_program import Grammar
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -27,13 +27,14 @@ NAME = "<generated>"
 BEGINNING = compile(PRELUDE, "<prelude>", "exec")
 
 
-
 def program(drawn: bytes) -> tuple[str, frozenset[str]]:
-    """A program's text and the productions it used. One byte a decision, and the simplest one when they are used up:
-    hypothesis draws and shrinks bytes much faster than a thousand separate numbers.
+    """A program's text and the productions it used.
+
+    One byte a decision, and the simplest one when they are used up: hypothesis draws and shrinks bytes much
+    faster than a thousand separate numbers.
     """
     rest = iter(drawn)
-    grammar = Statements(lambda n: next(rest, 0) % n)
+    grammar = Grammar(lambda n: next(rest, 0) % n)
     return grammar.program(), frozenset(grammar.used)
 
 
@@ -56,7 +57,7 @@ def outcome(source: str, code: Any, instructions: int | None) -> Outcome:
 
 
 def forgiving(described: Any) -> Any:
-    """CPython 3.11 places an UnboundLocalError by how warm the code is (superinstructions): drop that place."""
+    """CPython 3.11 places an UnboundLocalError by how warm the code is (superinstructions): drop it."""
     if not isinstance(described, dict):
         return described
     kept = {key: forgiving(value) for key, value in described.items()}
@@ -70,7 +71,9 @@ def compare(plain: Outcome, ours: Outcome) -> str:
     """The differences that count."""
     found = differences(plain, ours)
     if found and sys.version_info < (3, 12) and "UnboundLocalError" in repr(plain.exception):
-        plain, ours = (dataclasses.replace(o, exception=forgiving(o.exception), formatted="") for o in (plain, ours))
+        plain, ours = (
+            dataclasses.replace(o, exception=forgiving(o.exception), formatted="") for o in (plain, ours)
+        )
         found = differences(plain, ours)
     return found
 

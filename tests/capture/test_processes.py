@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from differential import IDENTITY, ROOT
 
-PROGRAMS = Path(__file__).parent / "processes"
+PROGRAMS = Path(__file__).parent / "programs" / "processes"
 
 START = """
 import os, runpy, sys
