@@ -6,8 +6,8 @@ PYTHON := $(VENV)/bin/python
 NINJA := $(VENV)/bin/ninja
 BUILD := build/cp311
 JOBS ?= 2
-# One build at a time in a folder, also when several shells call make.
-LOCK := $(if $(shell command -v flock),flock --close build/lock,)
+# $(call lock,FOLDER) COMMAND: one build at a time in a folder, also when several shells call make.
+lock = $(if $(shell command -v flock),flock --close $(1).lock,)
 
 .PHONY: help
 help:
@@ -20,7 +20,7 @@ $(VENV)/.ready: requirements-dev.txt requirements-test.txt .ci/make-venv
 
 # Once configured, ninja itself runs CMake again when a CMake file changes or a source appears.
 # A changed environment may bring another torch: configure anew.
-CONFIGURE = mkdir -p build && $(LOCK) cmake -S . -B $(@D) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(NINJA)
+CONFIGURE = mkdir -p build && $(call lock,$(@D)) cmake -S . -B $(@D) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(NINJA)
 
 $(BUILD)/build.ninja: $(VENV)/.ready
 	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) && touch $@
@@ -28,7 +28,7 @@ $(BUILD)/build.ninja: $(VENV)/.ready
 ## make build          the environment in .venv and the extension modules, in place (stator/*.so)
 .PHONY: build
 build: $(VENV)/.ready $(BUILD)/build.ninja
-	@$(LOCK) $(NINJA) -C $(BUILD) --quiet -k 0
+	@$(call lock,$(BUILD)) $(NINJA) -C $(BUILD) --quiet -k 0
 
 ## make demo           the interpreter at work on a small program, beside plain CPython
 .PHONY: demo
@@ -44,7 +44,7 @@ test: cpp-tests
 cpp-tests: build
 	@test -e /usr/include/gtest/gtest.h -o -e /usr/src/googletest || { test "$$(id -u)" = 0 && \
 	  apt-get install -y libgtest-dev && cmake $(BUILD); } || true
-	@$(LOCK) $(NINJA) -C $(BUILD) --quiet cpp_tests
+	@$(call lock,$(BUILD)) $(NINJA) -C $(BUILD) --quiet cpp_tests
 	@if test -x $(BUILD)/tests/stator_core_tests; then ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS); \
 	  else echo "*** C++ tests skipped: GoogleTest is missing (Debian, Ubuntu: apt-get install libgtest-dev) ***"; fi
 
@@ -67,7 +67,7 @@ build/cp312/build.ninja build/cp313/build.ninja: build/cp3%/build.ninja: .venv-c
 	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/.venv-cp3$*/bin/python && touch $@
 
 $(MINORS:%=test-cp3%): test-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
-	@$(LOCK) $(NINJA) -C build/cp3$* --quiet
+	@$(call lock,build/cp3$*) $(NINJA) -C build/cp3$* --quiet
 	@.venv-cp3$*/bin/python -m pytest -n $(JOBS) tests/capture
 
 ## make test-asan      C++ and capture tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -85,7 +85,7 @@ $(ASAN)/build.ninja: $(VENV)/.ready
 
 .PHONY: test-asan
 test-asan: $(VENV)/.ready $(ASAN)/build.ninja
-	@$(LOCK) $(NINJA) -C $(ASAN) --quiet all cpp_tests
+	@$(call lock,$(ASAN)) $(NINJA) -C $(ASAN) --quiet all cpp_tests
 	@for file in stator/*; do case $$file in *.so|*__pycache__) ;; *) ln -sfn $(CURDIR)/$$file $(ASAN_PACKAGE)/;; esac; done
 	@ASAN_OPTIONS=detect_leaks=1 ctest --test-dir $(ASAN) --output-on-failure -j $(JOBS)
 	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture
@@ -100,14 +100,14 @@ lint: $(VENV)/.ready build/lint/build.ninja
 	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy --strict stator
 	@git ls-files '*.h' '*.c' '*.cpp' | xargs -r $(VENV)/bin/clang-format --dry-run -Werror
-	@$(LOCK) $(NINJA) -C build/lint --quiet build.ninja
+	@$(call lock,build/lint) $(NINJA) -C build/lint --quiet build.ninja
 	@.ci/compiled-files build/lint | xargs -r -P $(JOBS) -n 1 $(VENV)/bin/clang-tidy -p build/lint --quiet
 
 ## make conformance    CPython's own test package, plain and interpreted, on each Python
 .PHONY: conformance
 conformance: build $(MINORS:%=conformance-cp3%)
 $(MINORS:%=conformance-cp3%): conformance-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
-	@$(LOCK) $(NINJA) -C build/cp3$* --quiet
+	@$(call lock,build/cp3$*) $(NINJA) -C build/cp3$* --quiet
 	@.venv-cp3$*/bin/python -m stator.conformance
 
 ## make bench          speed of the interpreter as a ratio to CPython's
