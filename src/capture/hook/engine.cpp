@@ -4,6 +4,7 @@
 #include <new>
 
 #include "capture/cpython/code_extra.h"
+#include "capture/cpython/traits.h"
 #include "capture/hook/eval_hook.h"
 
 namespace stator {
@@ -58,6 +59,8 @@ void Engine::suspend_hook() {
 
 void Engine::resume_hook() {
   if (users_ == 0 || hook_installed()) return;
+  // The activation that sees the tool gone puts it back.
+  if (cpython::kToolsSeeHook && cpython::tracing(PyThreadState_Get())) return;
   chained_evaluator = stator_get_evaluator(interpreter_);
   stator_set_evaluator(interpreter_, &eval_hook);
 }

@@ -16,13 +16,11 @@ namespace {
 
 using cpython::Frame;
 
-// Under a hook each Python call that CPython makes costs two native activations; that is not the program's doing, so it does not count.
+// Under a hook each Python call that CPython makes costs a native activation; that is not the program's doing, so it does not count.
 PyObject* pass_on(PyThreadState* thread, Frame* frame, int throwflag) {
-  cpython::leave_native(thread);
   cpython::leave_native(thread);
   PyObject* result = chained_evaluator != nullptr ? chained_evaluator(thread, frame, throwflag)
                                                   : stator_evaluate(thread, frame, throwflag);
-  cpython::enter_native(thread);
   cpython::enter_native(thread);
   return result;
 }
@@ -51,6 +49,11 @@ bool native_stack_low(ThreadContext& context) {
 
 }  // namespace
 
+PyObject* evaluate_for_tools(PyThreadState* thread, Frame* frame, int throwflag) {
+  if (cpython::kToolsSeeHook && cpython::tracing(thread, frame)) return pass_on_without_hook(thread, frame, throwflag);
+  return stator_evaluate(thread, frame, throwflag);
+}
+
 extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int throwflag) {
   ThreadContext& context = thread_context;
   Engine& engine = Engine::get();
@@ -61,7 +64,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
       frame->function == context.binding->function) {
     return keep_bound_frame(*context.binding, frame);
   }
-  if (cpython::tracing(thread)) {
+  if (cpython::tracing(thread, frame)) {
     engine.statistics.passed++;
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
