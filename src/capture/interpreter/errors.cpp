@@ -3,6 +3,7 @@
 
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/ref.h"
+#include "capture/cpython/traits.h"
 
 namespace stator {
 
@@ -60,7 +61,7 @@ static Ref<> as_instance(Ref<> exception, bool is_cause) {
   }
   auto instance = Ref<>::steal(PyObject_CallNoArgs(exception.get()));
   if (!instance) return {};
-  if (!is_cause && !PyExceptionInstance_Check(instance.get())) {
+  if ((!is_cause || cpython::kChecksCause) && !PyExceptionInstance_Check(instance.get())) {
     PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", exception.get(),
                  Py_TYPE(instance.get()));
     return {};

@@ -2,6 +2,7 @@
 #include "capture/interpreter/names.h"
 
 #include "capture/cpython/ref.h"
+#include "capture/cpython/traits.h"
 #include "capture/interpreter/errors.h"
 
 namespace stator {
@@ -85,6 +86,20 @@ PyObject* load_class_cell(Frame* frame, PyObject* locals, int index) {
     return nullptr;
   }
   return Py_NewRef(content);
+}
+
+PyObject* load_class_global(Frame* frame, PyObject* mapping, PyObject* name) {
+  if constexpr (!cpython::kReadsNamespacesAsMappings) return load_name(frame, mapping, name);
+  auto value = find(mapping, name);
+  return value || PyErr_Occurred() ? value.release() : find_global(frame, name);
+}
+
+PyObject* load_import(Frame* frame) {
+  static PyObject* const name = PyUnicode_InternFromString("__import__");
+  Ref<> value;
+  if (cpython::kReadsNamespacesAsMappings || PyDict_Check(frame->builtins)) value = find(frame->builtins, name);
+  if (!value && !PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "__import__ not found");
+  return value.release();
 }
 
 PyObject* load_build_class(Frame* frame) {

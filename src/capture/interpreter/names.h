@@ -18,6 +18,10 @@ bool delete_name(cpython::Frame* frame, PyObject* name);
 // A free variable read in a class body: through `locals` first.
 PyObject* load_class_cell(cpython::Frame* frame, PyObject* locals, int index);
 
+// A global read in a scope nested in a class body: through `mapping`, the class's names, first.
+PyObject* load_class_global(cpython::Frame* frame, PyObject* mapping, PyObject* name);
+
+PyObject* load_import(cpython::Frame* frame);
 PyObject* load_build_class(cpython::Frame* frame);
 bool setup_annotations(cpython::Frame* frame);
 

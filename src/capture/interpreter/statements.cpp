@@ -4,18 +4,15 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/ref.h"
 #include "capture/interpreter/gadget.h"
+#include "capture/interpreter/names.h"
 
 namespace stator {
 
 using cpython::Frame;
 
 PyObject* import_name(Frame* frame, PyObject* name, PyObject* from_list, PyObject* level) {
-  static PyObject* const import_key = PyUnicode_InternFromString("__import__");
-  auto import = Ref<>::share(PyDict_Check(frame->builtins) ? PyDict_GetItemWithError(frame->builtins, import_key) : nullptr);
-  if (!import) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "__import__ not found");
-    return nullptr;
-  }
+  auto import = Ref<>::steal(load_import(frame));
+  if (!import) return nullptr;
   PyObject* locals = frame->locals != nullptr ? frame->locals : Py_None;
   PyObject* arguments[] = {name, frame->globals, locals, from_list, level};
   return PyObject_Vectorcall(import.get(), arguments, 5, nullptr);
