@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stator.conformance import lists, report
-from stator.conformance.child_process import prepare_this_process, run_past_breaks, stop_everything
+from stator.conformance.child_process import Choice, prepare_this_process, run_past_breaks, stop_everything
 from stator.conformance.compare import Comparison, compare
 from stator.conformance.plain_cache import PlainRuns, ends_in_time
 from stator.conformance.python import NoSuchModule, Python, default_executable
@@ -37,7 +37,9 @@ class Session:
             passes = all(run.passed for run in runs)
             return Comparison(name, left_out="only run plainly", plain_seconds=seconds, passes=passes)
         plain = self.plain
-        whole, breaks = run_past_breaks(plain.python, name, self.capture, self.limit, self.tries, plain.match)
+        limit = min(self.limit, 60 + 6 * seconds)  # a hang is told early
+        choice = Choice(plain.match, tuple(self.unequal))
+        whole, breaks = run_past_breaks(plain.python, name, self.capture, limit, self.tries, choice)
         return compare(name, (runs[0], runs[1]), whole, breaks, self.unequal)
 
 
@@ -57,6 +59,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--package", default="test", help="the package that holds the tests")
     parser.add_argument("--path", action="append", default=[], help="a directory to find it in")
     parser.add_argument("--capture", type=Path, help="the extension to use instead of the built one")
+    parser.add_argument("--unequal", type=Path, default=lists.UNEQUAL, help="another list of unequal tests")
     parser.add_argument(
         "-v", "--verbose", action="count", default=0, help="reasons and times; twice: tracebacks"
     )
@@ -95,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.timeout,
         only_ending=not options.modules,
         tries=options.tries,
-        unequal=lists.unequal(python.short_version),
+        unequal=lists.unequal(python.short_version, options.unequal),
     )
     print(f"Python {python.version}, {python.executable}", flush=True)
     results = []

@@ -162,19 +162,19 @@ def run_module(
 
 
 def run_past_breaks(
-    python: Python, module: str, capture: Path, limit: float, tries: int, match: str
+    python: Python, module: str, capture: Path, limit: float, tries: int, choice: Choice
 ) -> tuple[Run, list[Run]]:
     """Run interpreted; after a crash or hang run what is left, so that one break hides little.
 
     Gives the whole, and each run that broke.
     """
-    whole = run_module(python, module, capture=capture, limit=limit, choice=Choice(match))
+    whole = run_module(python, module, capture=capture, limit=limit, choice=choice)
     broken = [whole] if whole.broken else []
     last = whole
     while last.broken and tries > 0 and not last.broken_in.startswith("("):
         tries -= 1
         whole.outcomes[last.broken_in] = Outcome(((last.broken, ""),))
-        rest = Choice(match, tuple(whole.outcomes))
+        rest = Choice(choice.match, (*choice.skip, *whole.outcomes))
         last = run_module(python, module, capture=capture, limit=limit, choice=rest)
         whole.outcomes.update(last.outcomes)
         whole.seconds += last.seconds

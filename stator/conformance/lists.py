@@ -14,8 +14,8 @@ class BadList(ValueError):
 
 
 def _lines(file: Path) -> list[str]:
-    lines = (line.partition("#")[0].strip() for line in file.read_text().splitlines())
-    return [line for line in lines if line]
+    lines = (line.strip() for line in file.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def selection(name: str) -> list[str]:

@@ -229,3 +229,17 @@ def test_only_tests_that_match(sample: Sample, tmp_path: Path) -> None:
         code, output = sample.call("test_some", "-k", "*.test_[az]", "--plain-cache", cache)
         assert "test_some: 2 same, 0 different" in output
         assert code == 0
+
+
+def test_listed_tests_are_not_run_interpreted(sample: Sample, tmp_path: Path) -> None:
+    sample.module(
+        "test_listed",
+        """
+        def test_m(self):
+            if INTERPRETED: os._exit(1)
+        """,
+    )
+    (tmp_path / "list").write_text("all sample.test_listed.T.test_m ends the process\n")
+    code, output = sample.call("test_listed", "--unequal", str(tmp_path / "list"))
+    assert "test_listed: 2 same, 0 different, 1 listed as unequal" in output
+    assert code == 0
