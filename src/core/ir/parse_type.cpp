@@ -100,6 +100,12 @@ void GraphReader::read_dims(char close, std::vector<shape::Dim>* dims) {
 shape::Dim GraphReader::read_dim() {
   if (!cursor_.ok()) return 0;
   cursor_.skip_spaces();
+  // Most sizes are numbers, which need no expression.
+  size_t digits = cursor_.rest().find_first_not_of("0123456789");
+  if (digits != 0 && digits < cursor_.rest().size() &&
+      std::string_view(",]}").find(cursor_.peek(digits)) != std::string_view::npos) {
+    return cursor_.integer();
+  }
   shape::ExprTable& exprs = graph_.shapes().exprs();
   shape::ParsedExpr parsed = shape::parse_expr(graph_.shapes(), cursor_.rest());
   if (parsed.error.empty() && exprs.is_predicate(parsed.expr))
