@@ -25,8 +25,8 @@ StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
 /* Where the interpreter keeps its evaluator; NULL there is CPython's own. */
 const StatorEvaluator* stator_evaluator_slot(PyInterpreterState* interpreter);
 
-/* Clears and pops a frame of the thread's stack that the interpreter pushed itself. Returns 0 when only CPython can do it. */
-int stator_clear_frame(PyThreadState* thread, StatorFrame* frame);
+/* Ends an unlinked frame as CPython would: clears it, or gives it to its frame object, and takes it off the thread's stack. */
+void stator_clear_frame(PyThreadState* thread, StatorFrame* frame);
 
 /* The current error as one normalised exception (new reference, or NULL), and back (steals). */
 PyObject* stator_take_error(void);
@@ -38,7 +38,7 @@ const volatile void* stator_eval_breaker(PyThreadState* thread);
 int stator_tools_active(PyThreadState* thread);
 
 /* Tells an active tracer that the current error was raised in the linked frame, or that tracers and profilers see it left by the
- * error. A tool that raises replaces the error. Used where the trait kReportsErrorsHere holds. */
+ * error. A tool that raises replaces the error. */
 void stator_report_error(PyThreadState* thread, StatorFrame* frame);
 void stator_report_unwind(PyThreadState* thread, StatorFrame* frame);
 
@@ -93,13 +93,10 @@ inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next - 1; 
 inline Unit* next_unit(const Frame* frame) { return frame->instruction + 1; }
 // Where an error raised into a frame that is not running belongs.
 inline Unit* raise_unit(const Frame* frame) { return frame->instruction; }
-// Makes CPython's evaluator, called with throwflag, raise at `at`.
-inline void raise_at(Frame* frame, Unit* at) { frame->instruction = at; }
 #else
 inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next; }
 inline Unit* next_unit(const Frame* frame) { return frame->instruction; }
 inline Unit* raise_unit(const Frame* frame) { return frame->instruction - 1; }
-inline void raise_at(Frame* frame, Unit* at) { frame->instruction = at + 1; }
 #endif
 
 // A frame before its first traceable instruction is not shown to anybody.
@@ -164,17 +161,6 @@ inline bool tracing(PyThreadState* thread) {
 }
 inline bool tracing(PyThreadState* thread, const Frame* frame) {
   return tracing(thread) || (frame->code->_co_monitoring != nullptr && stator_code_monitored(frame->code));
-}
-#endif
-
-// --- ending --------------------------------------------------------------------------------------------------------
-// Whether stator_clear_frame can end the frame; otherwise it stands on its last instruction and CPython ends it.
-#if STATOR_PY != 312
-inline bool ends_here(PyThreadState*, Frame*) { return true; }
-#else
-inline bool ends_here(PyThreadState* thread, Frame* frame) {
-  return frame->owner == STATOR_OWNED_BY_THREAD && frame->frame_object == nullptr &&
-         reinterpret_cast<PyObject**>(frame) != &thread->datastack_chunk->data[0];
 }
 #endif
 

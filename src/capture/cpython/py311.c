@@ -75,7 +75,7 @@ static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* f
   if (!PyObject_GC_IsTracked((PyObject*)object)) PyObject_GC_Track(object);
 }
 
-int stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
+void stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
   _PyInterpreterFrame* frame = (_PyInterpreterFrame*)ours;
   PyFrameObject* object = frame->frame_obj;
   thread->recursion_remaining--;
@@ -92,7 +92,6 @@ int stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
   }
   thread->recursion_remaining++;
   thread->datastack_top = (PyObject**)frame;
-  return 1;
 }
 
 static int call_tool(PyThreadState* thread, Py_tracefunc tool, PyObject* self, int what, PyObject* argument) {

@@ -23,26 +23,113 @@ SAME_OFFSET(instruction, prev_instr);
 
 const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->interp->ceval.eval_breaker; }
 
-/* Callers have asked ends_here: the frame is the thread's topmost, it has no frame object, and its chunk stays. */
-int stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
-  thread->c_recursion_remaining--;
+/* The frame object outlives the call: it takes the frame's contents, and links to its caller's frame object. */
+static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* frame, PyFrameObject* object) {
+  _PyInterpreterFrame* own = (_PyInterpreterFrame*)object->_f_frame_data;
+  Py_INCREF(frame->f_code);
+  memcpy(own, frame, (size_t)((char*)&frame->localsplus[frame->stacktop] - (char*)frame));
+  own->owner = FRAME_OWNED_BY_FRAME_OBJECT;
+  own->previous = NULL;
+  object->f_frame = own;
+  if (_PyFrame_IsIncomplete(own)) own->prev_instr = _PyCode_CODE(own->f_code) + own->f_code->_co_firsttraceable;
+  _PyInterpreterFrame* caller = _PyFrame_GetFirstComplete(frame->previous);
+  if (caller != NULL) {
+    /* Making a frame object is only exported for the thread's current frame. */
+    _PyInterpreterFrame* current = thread->cframe->current_frame;
+    thread->cframe->current_frame = caller;
+    object->f_back = PyThreadState_GetFrame(thread);
+    thread->cframe->current_frame = current;
+    if (object->f_back == NULL) PyErr_Clear();
+  }
+  if (!PyObject_GC_IsTracked((PyObject*)object)) PyObject_GC_Track(object);
+}
+
+static void clear(PyThreadState* thread, _PyInterpreterFrame* frame) {
+  PyFrameObject* object = frame->frame_obj;
+  frame->frame_obj = NULL;
+  if (object != NULL && Py_REFCNT(object) > 1) {
+    move_into_frame_object(thread, frame, object);
+    Py_DECREF(object);
+    return;
+  }
+  Py_XDECREF(object);
   const int count = frame->stacktop;
   frame->stacktop = 0;
   for (int i = 0; i < count; i++) Py_XDECREF(frame->localsplus[i]);
-  Py_CLEAR(frame->locals);
-  Py_DECREF(frame->function);
-  Py_DECREF(frame->code);
-  thread->c_recursion_remaining++;
-  thread->datastack_top = (PyObject**)frame;
-  return 1;
+  Py_CLEAR(frame->f_locals);
+  Py_DECREF(frame->f_funcobj);
 }
 
-/* The evaluator itself tells tools about errors (trait kReportsErrorsHere). */
-void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
-  (void)thread;
-  (void)frame;
+static void pop(PyThreadState* thread, _PyInterpreterFrame* frame) {
+  _PyStackChunk* chunk = thread->datastack_chunk;
+  if ((PyObject**)frame != &chunk->data[0]) {
+    thread->datastack_top = (PyObject**)frame;
+    return;
+  }
+  /* The first frame of a chunk: the chunk goes with it. The thread's first chunk never starts with a frame. */
+  _PyStackChunk* previous = chunk->previous;
+  thread->datastack_top = &previous->data[previous->top];
+  thread->datastack_chunk = previous;
+  thread->datastack_limit = (PyObject**)((char*)previous + previous->size);
+  PyObjectArenaAllocator arena;
+  PyObject_GetArenaAllocator(&arena);
+  arena.free(arena.ctx, chunk, chunk->size);
 }
+
+void stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
+  _PyInterpreterFrame* frame = (_PyInterpreterFrame*)ours;
+  if (frame->owner == FRAME_OWNED_BY_GENERATOR) {
+    PyGenObject* generator = _PyFrame_GetGenerator(frame);
+    generator->gi_frame_state = FRAME_CLEARED;
+    thread->exc_info = generator->gi_exc_state.previous_item;
+    generator->gi_exc_state.previous_item = NULL;
+    thread->c_recursion_remaining--;
+    clear(thread, frame);
+    thread->c_recursion_remaining++;
+    frame->previous = NULL;
+    return;
+  }
+  thread->c_recursion_remaining--;
+  clear(thread, frame);
+  Py_DECREF(frame->f_code);
+  thread->c_recursion_remaining++;
+  pop(thread, frame);
+}
+
+/* Calls every tool that wants `event`, as the evaluator does: not from within a tool, and a tool that raises replaces the error. */
+static void report(PyThreadState* thread, StatorFrame* frame, int event) {
+  PyInterpreterState* interpreter = thread->interp;
+  unsigned tools = interpreter->monitors.tools[event];
+  if (tools == 0 || thread->tracing) return;
+  PyObject* error = PyErr_GetRaisedException();
+  const ptrdiff_t unit = frame->instruction - (StatorUnit*)_PyCode_CODE(frame->code);
+  PyObject* offset = PyLong_FromSsize_t(unit * (ptrdiff_t)sizeof(StatorUnit));
+  PyObject* arguments[] = {NULL, (PyObject*)frame->code, offset, error};
+  int failed = offset == NULL;
+  for (int tool = PY_MONITORING_TOOL_IDS - 1; tool >= 0 && !failed; tool--) {
+    PyObject* callback = interpreter->monitoring_callables[tool][event];
+    if (!(tools & 1u << tool) || callback == NULL) continue;
+    const int outer_event = thread->what_event;
+    thread->what_event = event;
+    thread->tracing++;
+    PyObject* result = PyObject_Vectorcall(callback, arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    thread->tracing--;
+    thread->what_event = outer_event;
+    failed = result == NULL;
+    Py_XDECREF(result);
+  }
+  Py_XDECREF(offset);
+  if (failed) {
+    Py_DECREF(error);
+  } else {
+    PyErr_SetRaisedException(error);
+  }
+}
+
+void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
+  report(thread, frame, PY_MONITORING_EVENT_RAISE);
+}
+
 void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
-  (void)thread;
-  (void)frame;
+  report(thread, frame, PY_MONITORING_EVENT_PY_UNWIND);
 }

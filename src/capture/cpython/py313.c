@@ -25,9 +25,8 @@ SAME_OFFSET(instruction, instr_ptr);
 const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->eval_breaker; }
 
 /* CPython exports its own way of ending a frame, of whatever owner, with or without a frame object. */
-int stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
+void stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
   _PyEval_FrameClearAndPop(thread, (_PyInterpreterFrame*)frame);
-  return 1;
 }
 
 typedef int (*EventFunction)(PyMonitoringState*, PyObject* code, int32_t offset);

@@ -24,19 +24,9 @@ inline constexpr bool kEndForPopsIterator = STATOR_PY == 312;
 inline constexpr bool kMakeFunctionHasFlags = STATOR_PY <= 312;
 // The evaluator clears and pops a frame that it ends. Before 3.12 its caller does.
 inline constexpr bool kEvaluatorClearsFrame = STATOR_PY >= 312;
-// Frames of every kind can be ended here. On 3.12 only plain ones can: CPython executes the instruction that ends the others.
-inline constexpr bool kEndsEveryFrame = true;
-// Native code and Python code count their recursion apart.
-inline constexpr bool kSeparateRecursion = STATOR_PY >= 312;
-// The generator's exception state is unlinked by the instruction that leaves it, so generators end in CPython.
-inline constexpr bool kGeneratorEndsInEvaluator = STATOR_PY >= 312;
-// Positions: while an instruction runs, the frame points at it; before 3.13 a frame not running points one unit before the next.
-inline constexpr bool kPointsAtNext = STATOR_PY >= 313;
 
 // "No exception is being handled" is stored as NULL only.
 inline constexpr bool kNoneIsNoException = STATOR_PY >= 313;
-// A frame that an error passes while a tool is on reports it by stator_report_error and stator_report_unwind.
-inline constexpr bool kReportsErrorsHere = true;
 // The class named after `raise … from` must give an exception when it is called.
 inline constexpr bool kChecksCause = STATOR_PY >= 313;
 // `__import__` is looked up in builtins of any type, and nested scopes of a class look up globals of any type.

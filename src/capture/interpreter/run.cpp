@@ -32,27 +32,13 @@ struct Counted {
 
 // Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and counted; both are
 // undone first, as the evaluator does them itself.
-PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame, bool raise) {
+PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame) {
   cpython::unlink(thread, frame);
   cpython::python_recursion(thread)++;
   cpython::leave_native(thread);
-  PyObject* result = evaluate_for_tools(thread, frame, raise ? 1 : 0);
+  PyObject* result = evaluate_for_tools(thread, frame, 0);
   cpython::enter_native(thread);
   return result;
-}
-
-// CPython names the instruction after the failing one where it has no cache entries to point into.
-void correct_traceback(PyCodeObject* code, Unit* at) {
-  if constexpr (!cpython::kPointsAtNext) return;
-  auto error = Ref<>::steal(stator_take_error());
-  if (!error) return;
-  auto traceback = Ref<>::steal(PyException_GetTraceback(error.get()));
-  if (traceback && PyTraceBack_Check(traceback.get())) {
-    auto* entry = reinterpret_cast<PyTracebackObject*>(traceback.get());
-    entry->tb_lasti = static_cast<int>(at - cpython::code_start(code)) * static_cast<int>(sizeof(Unit));
-    entry->tb_lineno = -1;
-  }
-  stator_give_error(error.release());
 }
 
 template <class How>
@@ -171,36 +157,9 @@ enter_frame:
 // --- errors ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
-  if (!cpython::kReportsErrorsHere && cpython::tracing(thread, frame)) [[unlikely]] {
-    // The failed call switched a tool on: CPython reports the error to it and goes on from there.
-    statistics.by_reason[static_cast<size_t>(HandOver::tools)]++;
-    statistics.handed_over++;
-    cpython::give_stack(frame, sp);
-    if (!(frame == entry && raise_at_entry)) cpython::raise_at(frame, frame->instruction);
-    caller = frame->previous;
-    result = leave_to_cpython(thread, frame, true);
-    goto after_cpython;
-  }
-  if constexpr (!cpython::kEndsEveryFrame) {
-    if (code->handler_at(ip->at) == nullptr) {
-      // The error leaves the frame: CPython adds the traceback entry, and clears and pops the frame.
-      PyCodeObject* left = frame->code;
-      Py_INCREF(left);
-      Unit* const failed = frame->instruction;
-      const bool at_entry_throw = frame == entry && raise_at_entry;
-      cpython::give_stack(frame, sp);
-      if (!at_entry_throw) cpython::raise_at(frame, failed);
-      statistics.finished++;
-      caller = frame->previous;
-      result = leave_to_cpython(thread, frame, true);
-      if (!at_entry_throw) correct_traceback(left, failed);
-      Py_DECREF(left);
-      goto after_cpython;
-    }
-  }
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report a call.
-  if (cpython::kReportsErrorsHere && cpython::tracing(thread, frame)) [[unlikely]] stator_report_error(thread, frame);
+  if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_error(thread, frame);
 unwind: {
   const Handler* handler = code->handler_at(ip->at);
   raise_at_entry = false;
@@ -222,13 +181,11 @@ unwind: {
 }
 
 leave_by_error:
-  // Only where the caller clears the frame; elsewhere the error has left it above, or leaves it through RERAISE.
-  if constexpr (!cpython::kEndsEveryFrame) goto hand_over_to_end;
   while (sp > cpython::stack_base(frame)) {
     PyObject* const dropped = POP();
     Py_XDECREF(dropped);
   }
-  if (cpython::kReportsErrorsHere && cpython::tracing(thread, frame)) [[unlikely]] stator_report_unwind(thread, frame);
+  if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_unwind(thread, frame);
   result = nullptr;
   goto end_frame;
 
@@ -282,13 +239,12 @@ continue_in_cpython: {
   cpython::give_stack(frame, sp);
   cpython::go_on_at(frame, ip->begin());
   caller = frame->previous;
-  result = leave_to_cpython(thread, frame, false);
-}
-after_cpython:
+  result = leave_to_cpython(thread, frame);
   if (frame == entry) goto leave;
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
   frame = caller;
   goto back_in_caller;
+}
 
 leave:
   cpython::leave_native(thread);
