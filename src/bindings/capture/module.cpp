@@ -1,4 +1,5 @@
 // bindings/capture/module.cpp: the extension module stator._capture.
+#include "bindings/capture/compiled.h"
 #include "bindings/capture/interpreted.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
@@ -61,6 +62,6 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "stator._capture", "Frames and 
 PyMODINIT_FUNC PyInit__capture() {
   auto module = stator::Ref<>::steal(PyModule_Create(&stator::definition));
   if (!module || !stator::Engine::get().start() || !stator::make_gadgets() ||
-      !stator::add_interpreted(module.get())) return nullptr;
+      !stator::add_interpreted(module.get()) || !stator::add_compiled(module.get())) return nullptr;
   return module.release();
 }

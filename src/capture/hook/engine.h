@@ -24,10 +24,13 @@ struct Binding {
   PyObject* name_space = nullptr;
 };
 
+class Recording;
+
 struct ThreadContext {
   Mode mode = Mode::off;
   Binding* binding = nullptr;
   uintptr_t stack_reserve = 0;  // below this address the native stack is not used any further; 0: not known yet
+  Recording* recording = nullptr;  // of the capture in progress
   int instruction_limit = -1;   // each frame is handed over after so many instructions; -1: never
 };
 

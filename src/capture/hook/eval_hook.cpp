@@ -7,6 +7,7 @@
 #include "capture/hook/engine.h"
 #include "capture/hook/native_stack.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/recording/recording.h"
 
 namespace stator {
 
@@ -65,6 +66,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     return keep_bound_frame(*context.binding, frame);
   }
   if (cpython::tracing(thread, frame)) {
+    if (context.recording != nullptr) context.recording->stop("opcode", "a tool is active");
     engine.statistics.passed++;
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
@@ -80,6 +82,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     code = decoded(*state, frame->code);
   }
   if (code == nullptr) {
+    if (context.recording != nullptr) context.recording->stop("opcode", "a frame that CPython runs");
     engine.statistics.passed++;
     return pass_on(thread, frame, throwflag);
   }

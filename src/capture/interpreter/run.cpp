@@ -14,6 +14,7 @@
 #include "capture/interpreter/names.h"
 #include "capture/interpreter/operators.h"
 #include "capture/interpreter/statements.h"
+#include "capture/recording/recording.h"
 
 namespace stator {
 
@@ -25,9 +26,15 @@ namespace {
 // The interpreter's ways of running: what each instruction pays for beyond its own work is decided at compile time.
 struct Concrete {
   static constexpr bool kCountsInstructions = false;
+  static constexpr bool kCaptures = false;
 };
 struct Counted {
   static constexpr bool kCountsInstructions = true;
+  static constexpr bool kCaptures = false;
+};
+struct Capturing {
+  static constexpr bool kCountsInstructions = false;
+  static constexpr bool kCaptures = true;
 };
 
 // Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and counted; both are
@@ -62,6 +69,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   PyObject* keywords = nullptr;  // names of a call's keyword arguments
   Ref<> kept;                    // of a call in progress; empty between instructions
   HandOver reason = HandOver::tools;
+  [[maybe_unused]] Recording* const recording = thread_context.recording;
   int budget = thread_context.instruction_limit;
 
   statistics.frames++;
@@ -86,6 +94,9 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
       if (budget >= 0 && budget-- == 0) goto hand_over_at_limit; \
     }                                                            \
     cpython::stand_on(frame, ip->at);                            \
+    if constexpr (How::kCaptures) {                              \
+      if (!recording->before(*ip, frame, sp)) goto error;        \
+    }                                                            \
     goto* labels[static_cast<int>(ip->opcode)];                  \
   } while (0)
 #define NEXT() \
@@ -137,6 +148,10 @@ enter_frame:
     goto error;
   }
   ip = code->at_unit(cpython::next_unit(frame));
+  if constexpr (How::kCaptures) {
+    PyObject* const first_argument = frame->code->co_argcount > 0 ? fast[0] : nullptr;
+    if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument)) goto error;
+  }
   if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;
   DISPATCH();
 
@@ -157,11 +172,15 @@ enter_frame:
 // --- errors ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
+  if constexpr (How::kCaptures) recording->note_error();
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report a call.
   if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_error(thread, frame);
 unwind: {
   const Handler* handler = code->handler_at(ip->at);
+  if constexpr (How::kCaptures) {
+    if (recording->stopped().happened()) handler = nullptr;  // not the program's exception: no handler of it sees it
+  }
   raise_at_entry = false;
   if (handler == nullptr) goto leave_by_error;
   PyObject** const base = cpython::stack_base(frame) + handler->depth;
@@ -229,6 +248,10 @@ hand_over_to_tools:
 hand_over_for_reason:
   statistics.by_reason[static_cast<size_t>(reason)]++;
 hand_over:
+  if constexpr (How::kCaptures) {
+    recording->stop("opcode", "the frame was handed over");
+    goto error;
+  }
   // CPython takes the frame at this instruction and runs it to its end.
   statistics.handed_over++;
   goto continue_in_cpython;
@@ -265,6 +288,7 @@ const DecodedCode* decoded(CodeState& state, PyCodeObject* code) noexcept {
 }
 
 PyObject* interpret(PyThreadState* thread, Frame* frame, bool raise, const DecodedCode& code) noexcept {
+  if (thread_context.recording != nullptr) return run<Capturing>(thread, frame, raise, &code);
   return thread_context.instruction_limit >= 0 ? run<Counted>(thread, frame, raise, &code)
                                                : run<Concrete>(thread, frame, raise, &code);
 }

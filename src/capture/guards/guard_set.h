@@ -1,0 +1,102 @@
+// capture/guards/guard_set.h: what a capture relied on, checked in order on every later call.
+//
+// Objects that a capture reached from the function are *pinned*: each guard proves that the objects behind it in the list are still
+// the same ones, alive, so no name is looked up on a call that hits. A container is proven unchanged by one comparison (a
+// dictionary's version, a type's version, a cell's content); only when that fails are the values that were read compared one by one.
+#ifndef STATOR_CAPTURE_GUARDS_GUARD_SET_H
+#define STATOR_CAPTURE_GUARDS_GUARD_SET_H
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "capture/cpython/ref.h"
+#include "capture/domain.h"
+
+namespace stator {
+
+// A value that was read: the same object, or for constants an equal one of the same type.
+struct ExpectedValue {
+  PyObject* object = nullptr;  // nullptr: there was none
+  Ref<> constant;              // kept when it is compared by value
+  bool matches(PyObject* found) const;
+};
+
+// Constants are compared by value: numbers, strings, bytes, None and the like.
+bool is_constant(PyObject* object);
+ExpectedValue expect(PyObject* object);
+
+struct DictGuard {
+  PyObject* dict;
+  uint64_t version = 0;
+  bool whole = false;  // iterated: keys and their order count
+  struct Read {
+    Ref<> key;
+    ExpectedValue value;
+  };
+  std::vector<Read> reads;
+};
+struct ListGuard {
+  PyObject* list;
+  std::vector<ExpectedValue> items;
+};
+struct TypeGuard {
+  PyTypeObject* type;
+  unsigned int version = 0;
+};
+struct ObjectGuard {
+  PyObject* object;
+  PyTypeObject* type;
+  PyObject** dict_slot = nullptr;  // where the object keeps its dictionary
+  PyObject* dict = nullptr;
+};
+struct FunctionGuard {
+  PyFunctionObject* function;
+  PyObject *code, *defaults, *keyword_defaults;
+};
+struct CellGuard {
+  PyObject* cell;
+  ExpectedValue content;
+};
+struct PinnedTensorGuard {
+  PyObject* tensor;
+  std::unique_ptr<TensorGuard> guard;
+};
+
+using Guard =
+    std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, PinnedTensorGuard>;
+
+class GuardSet {
+ public:
+  // Called once the capture is complete: notes the versions that will be compared. False: something has changed meanwhile.
+  bool seal();
+  // Runs no Python code of the user's. On failure `failed` (if given) receives the guard in words.
+  bool check(std::string* failed);
+
+  // `subject` is the object that is looked at.
+  void add(Guard guard, PyObject* subject);
+  // Gives every guard its source expression.
+  template <class SourceOf>
+  void name(SourceOf&& source_of) {
+    for (size_t i = sources_.size(); i < guards_.size(); i++) sources_.push_back(source_of(subjects_[i]));
+  }
+  size_t size() const { return guards_.size(); }
+  // Each guard in words: what is looked at, and what is expected.
+  std::vector<std::string> describe() const;
+
+  DictGuard& dict(PyObject* dict);
+  // False if it was there already.
+  bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
+
+ private:
+  std::vector<Guard> guards_;
+  std::vector<PyObject*> subjects_;  // meaningful while the capture is in progress
+  std::vector<std::string> sources_;
+  std::unordered_map<const void*, size_t> seen_;
+};
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,142 @@
+// capture/programs/argument_spec.cpp: describing and matching arguments.
+#include "capture/programs/argument_spec.h"
+
+namespace stator {
+
+Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording& recording, DomainCapture& capture,
+                             std::vector<PyObject*>& tensors, ArgumentSpec& spec) {
+  spec.name_ = name;
+  const Domain& domain = recording.domain();
+  if (domain.is_tensor(value)) {
+    spec.kind_ = Kind::tensor;
+    spec.guard_ = domain.guard(value);
+    if (!spec.guard_) {
+      if (!PyErr_Occurred()) recording.stop("tensor-subclass", name);
+      return {};
+    }
+    tensors.push_back(value);
+    Ref<> tracer = capture.input(value, name);
+    if (tracer) recording.make_given(tracer.get());
+    return tracer;
+  }
+  if (is_constant(value)) {
+    spec.kind_ = Kind::constant;
+    spec.expected_ = expect(value);
+    return Ref<>::share(value);
+  }
+  if (domain.is_immutable(value)) {
+    spec.kind_ = Kind::immutable;
+    spec.kept_ = Ref<>::share(value);
+    return Ref<>::share(value);
+  }
+  const auto child = [&](PyObject* item, const std::string& key) {
+    spec.children_.emplace_back();
+    ArgumentSpec inner;
+    Ref<> stands = describe(item, name + key, recording, capture, tensors, inner);
+    spec.children_.back() = std::move(inner);
+    return stands;
+  };
+  if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+    const bool is_tuple = PyTuple_CheckExact(value);
+    spec.kind_ = is_tuple ? Kind::tuple : Kind::list;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+    Ref<> copy = Ref<>::steal(is_tuple ? PyTuple_New(count) : PyList_New(count));
+    for (Py_ssize_t i = 0; copy && i < count; i++) {
+      Ref<> item = child(PySequence_Fast_GET_ITEM(value, i), "[" + std::to_string(i) + "]");
+      if (!item) return {};
+      if (is_tuple) {
+        PyTuple_SET_ITEM(copy.get(), i, item.release());
+      } else {
+        PyList_SET_ITEM(copy.get(), i, item.release());
+      }
+    }
+    if (copy) recording.make_given(copy.get());
+    return copy;
+  }
+  if (PyDict_CheckExact(value)) {
+    spec.kind_ = Kind::dict;
+    Ref<> copy = Ref<>::steal(PyDict_New());
+    PyObject *key, *item;
+    Py_ssize_t position = 0;
+    while (copy && PyDict_Next(value, &position, &key, &item)) {
+      if (!is_constant(key)) {
+        recording.stop("unguardable", "a dictionary argument with keys that are no constants");
+        return {};
+      }
+      spec.keys_.push_back(Ref<>::share(key));
+      Ref<> stands = child(item, "[…]");
+      if (!stands || PyDict_SetItem(copy.get(), key, stands.get()) < 0) return {};
+    }
+    if (copy) recording.make_given(copy.get());
+    return copy;
+  }
+  spec.kind_ = Kind::object;
+  spec.expected_.object = value;
+  spec.kept_ = Ref<>::steal(PyWeakref_NewRef(value, nullptr));
+  spec.weak_ = static_cast<bool>(spec.kept_);
+  if (!spec.weak_) {
+    PyErr_Clear();
+    spec.kept_ = Ref<>::share(value);
+  }
+  recording.pin(value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name.c_str()))});
+  return Ref<>::share(value);
+}
+
+bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors) const {
+  switch (kind_) {
+    case Kind::tensor:
+      if (!guard_->holds(value)) return false;
+      tensors.push_back(value);
+      return true;
+    case Kind::constant:
+      return expected_.matches(value);
+    case Kind::immutable:
+      if (value == kept_.get()) return true;
+      return Py_TYPE(value) == Py_TYPE(kept_.get()) && PyObject_RichCompareBool(value, kept_.get(), Py_EQ) == 1;
+    case Kind::tuple:
+    case Kind::list: {
+      if (kind_ == Kind::tuple ? !PyTuple_CheckExact(value) : !PyList_CheckExact(value)) return false;
+      if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
+      for (size_t i = 0; i < children_.size(); i++) {
+        if (!children_[i].matches(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i)), tensors)) return false;
+      }
+      return true;
+    }
+    case Kind::dict: {
+      if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
+      PyObject *key, *item;
+      Py_ssize_t position = 0;
+      for (size_t i = 0; i < children_.size(); i++) {
+        if (!PyDict_Next(value, &position, &key, &item)) return false;
+        if (!expect(keys_[i].get()).matches(key) || !children_[i].matches(item, tensors)) return false;
+      }
+      return true;
+    }
+    case Kind::object:
+      return value == expected_.object && (weak_ ? PyWeakref_GET_OBJECT(kept_.get()) == value : true);
+  }
+  return false;
+}
+
+std::string ArgumentSpec::text() const {
+  switch (kind_) {
+    case Kind::tensor:
+      return name_ + " is " + guard_->expected();
+    case Kind::constant:
+    case Kind::immutable: {
+      auto repr = Ref<>::steal(PyObject_Repr(kind_ == Kind::constant ? expected_.object : kept_.get()));
+      const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+      if (utf8 == nullptr) PyErr_Clear();
+      return name_ + " == " + (utf8 != nullptr ? utf8 : "?");
+    }
+    case Kind::object:
+      return name_ + " is the same object";
+    default: {
+      std::string all = name_ + " has " + std::to_string(children_.size()) + " items";
+      for (const ArgumentSpec& child : children_) all += "; " + child.text();
+      return all;
+    }
+  }
+}
+
+}  // namespace stator

@@ -1,0 +1,39 @@
+// capture/programs/argument_spec.h: what the arguments of a captured call looked like, and which tensors they carried.
+#ifndef STATOR_CAPTURE_PROGRAMS_ARGUMENT_SPEC_H
+#define STATOR_CAPTURE_PROGRAMS_ARGUMENT_SPEC_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/guards/guard_set.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+class ArgumentSpec {
+ public:
+  // Describes `value` and gives what stands for it in the capture: a tracer for a tensor, a copy for a container that may hold
+  // some, the object itself otherwise. Nothing: stopped, or a Python error.
+  static Ref<> describe(PyObject* value, const std::string& name, Recording& recording, DomainCapture& capture,
+                        std::vector<PyObject*>& tensors, ArgumentSpec& spec);
+
+  // Appends the tensors (borrowed) that `value` carries. False: it is not like the described one.
+  bool matches(PyObject* value, std::vector<PyObject*>& tensors) const;
+  std::string text() const;
+
+ private:
+  enum class Kind : uint8_t { tensor, constant, immutable, tuple, list, dict, object };
+  Kind kind_ = Kind::constant;
+  std::string name_;
+  ExpectedValue expected_;
+  Ref<> kept_;       // immutable: compared by equality; object: a weak reference, or the object where it has none
+  bool weak_ = false;
+  std::unique_ptr<TensorGuard> guard_;
+  std::vector<ArgumentSpec> children_;
+  std::vector<Ref<>> keys_;
+};
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,159 @@
+// capture/programs/entry.cpp: capturing a call, and serving later ones.
+#include "capture/programs/entry.h"
+
+#include <algorithm>
+
+#include "capture/cpython/error_scope.h"
+#include "capture/hook/engine.h"
+
+namespace stator {
+namespace {
+
+// The thread captures while this lives: the hook is in, and no garbage is collected.
+class CaptureScope {
+ public:
+  explicit CaptureScope(Recording& recording) : context_(thread_context), mode_(context_.mode), collects_(PyGC_Disable() != 0) {
+    context_.mode = Mode::capture;
+    context_.recording = &recording;
+    Engine::get().acquire_hook();
+  }
+  ~CaptureScope() {
+    Engine::get().release_hook();
+    context_.recording = nullptr;
+    context_.mode = mode_;
+    if (collects_) PyGC_Enable();
+  }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+ private:
+  ThreadContext& context_;
+  Mode mode_;
+  bool collects_;
+};
+
+}  // namespace
+
+std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, PyObject* const* arguments, Py_ssize_t count,
+                                      PyObject* keywords, CaptureStop& why) {
+  auto entry = std::make_unique<Entry>();
+  std::unique_ptr<DomainCapture> capture = domain.begin();
+  if (!capture) {
+    PyErr_Clear();
+    why.code = "unsupported-mode";
+    return nullptr;
+  }
+  Recording recording(domain, *capture, entry->guards_);
+  const auto give_up = [&](const char* code, std::string detail) {
+    if (PyErr_Occurred()) PyErr_Clear();
+    if (!recording.stopped().happened()) recording.stop(code, std::move(detail));
+    PyErr_Clear();
+    why = recording.stopped();
+    return nullptr;
+  };
+  entry->modes_ = domain.modes();
+  entry->keywords_ = Ref<>::share(keywords);
+  recording.pin(function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
+  std::vector<PyObject*> tensors;
+  std::vector<Ref<>> stand_ins;
+  const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
+  for (Py_ssize_t i = 0; i < total; i++) {
+    const std::string name = i < count ? "arg" + std::to_string(i) : PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - count));
+    entry->arguments_.emplace_back();
+    ArgumentSpec spec;
+    Ref<> stands = ArgumentSpec::describe(arguments[i], name, recording, *capture, tensors, spec);
+    entry->arguments_.back() = std::move(spec);
+    if (!stands) return give_up("unguardable", name);
+    stand_ins.push_back(std::move(stands));
+  }
+  for (PyObject* tensor : tensors) {
+    const auto first = std::find(tensors.begin(), tensors.end(), tensor);
+    entry->first_of_.push_back(static_cast<size_t>(first - tensors.begin()));
+  }
+  std::vector<PyObject*> given;
+  for (const Ref<>& stands : stand_ins) given.push_back(stands.get());
+
+  Ref<> result;
+  {
+    CaptureScope scope(recording);
+    result = Ref<>::steal(PyObject_Vectorcall(function, given.data(), static_cast<size_t>(count), keywords));
+  }
+  if (!result) return give_up("exception", "the function raises");
+  if (recording.stopped().happened()) return give_up("opcode", {});
+  if (!capture->broken().empty()) return give_up("unsupported-operator", capture->broken());
+
+  std::vector<PyObject*> outputs;
+  if (!entry->result_.describe(result.get(), recording, outputs)) return give_up("unguardable", "the result");
+  std::vector<Ref<>> captured;
+  entry->program_ = capture->finish(outputs, captured);
+  if (!entry->program_) return give_up("unsupported-operator", capture->broken());
+  for (const Ref<>& tensor : captured) {
+    if (tensor) {
+      if (!recording.is_pinned(tensor.get())) return give_up("unguardable", "a tensor that is neither an argument nor reached through one");
+      auto guard = domain.guard(tensor.get());
+      if (!guard) return give_up("tensor-subclass", recording.source(tensor.get()));
+      entry->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get());
+    }
+    entry->captured_.push_back(tensor.get());
+  }
+  for (PyObject* tensor : tensors) {
+    if (recording.is_pinned(tensor)) return give_up("unguardable", "an argument that the function also reaches by itself");
+  }
+  entry->guards_.name([&](PyObject* subject) { return recording.source(subject); });
+  if (!entry->guards_.seal()) return give_up("unguardable", "another thread changed what the capture read");
+  return entry;
+}
+
+bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
+                   std::vector<PyObject*>& tensors, std::string* failed) {
+  tensors.clear();
+  const auto fail = [&](const std::string& text) {
+    if (failed != nullptr) *failed = text;
+    return false;
+  };
+  const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
+  if (total != static_cast<Py_ssize_t>(arguments_.size())) return fail("another number of arguments");
+  if (keywords != keywords_.get()) {
+    if (keywords == nullptr || !keywords_) return fail("other keyword arguments");
+    if (PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1) return fail("other keyword arguments");
+  }
+  if (domain.modes() != modes_) return fail("the modes of torch (grad, autocast, default dtype) are the same");
+  for (Py_ssize_t i = 0; i < total; i++) {
+    const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
+    if (!spec.matches(arguments[i], tensors)) return fail(failed != nullptr ? spec.text() : std::string());
+  }
+  // Which arguments are one tensor is part of what was captured.
+  for (size_t i = 0; i < tensors.size(); i++) {
+    for (size_t j = 0; j <= i; j++) {
+      if (tensors[j] != tensors[i]) continue;
+      if (j != first_of_[i]) return fail("the same arguments are one and the same tensor");
+      break;
+    }
+    if (std::find(captured_.begin(), captured_.end(), tensors[i]) != captured_.end()) {
+      return fail("no argument is a tensor that the function reaches by itself");
+    }
+  }
+  return guards_.check(failed);
+}
+
+PyObject* Entry::run(const std::vector<PyObject*>& tensors) const {
+  std::vector<PyObject*> inputs;
+  inputs.reserve(captured_.size());
+  size_t next = 0;
+  for (PyObject* tensor : captured_) {
+    // A tensor that was given twice is one input.
+    while (tensor == nullptr && first_of_[next] != next) next++;
+    inputs.push_back(tensor != nullptr ? tensor : tensors[next++]);
+  }
+  std::vector<Ref<>> outputs;
+  return program_->run(inputs.data(), outputs) ? result_.make(outputs) : nullptr;
+}
+
+std::vector<std::string> Entry::guards() const {
+  std::vector<std::string> all;
+  for (const ArgumentSpec& spec : arguments_) all.push_back(spec.text());
+  for (std::string& text : guards_.describe()) all.push_back(std::move(text));
+  return all;
+}
+
+}  // namespace stator

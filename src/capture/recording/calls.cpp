@@ -1,0 +1,203 @@
+// capture/recording/calls.cpp: what a call may do is decided before it is made.
+#include "capture/cpython/exported.h"
+#include "capture/cpython/traits.h"
+#include "capture/interpreter/calls.h"
+#include "capture/recording/native_table.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+using cpython::Frame;
+
+bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** sp) {
+  if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
+    const bool has_keywords = (instruction.argument & 1) != 0;
+    PyObject* callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
+    PyObject* arguments = sp[has_keywords ? -2 : -1];
+    if (!read_contents(arguments) || (has_keywords && !read_contents(sp[-1]))) return false;
+    std::vector<PyObject*> all;
+    if (PyTuple_CheckExact(arguments)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) all.push_back(PyTuple_GET_ITEM(arguments, i));
+    } else if (!PyList_CheckExact(arguments)) {
+      return stop("unguardable", "star arguments that are neither tuple nor list");
+    }
+    if (has_keywords && PyDict_Check(sp[-1])) {
+      PyObject *key, *value;
+      Py_ssize_t position = 0;
+      while (PyDict_Next(sp[-1], &position, &key, &value)) all.push_back(value);
+    }
+    return before_call_with(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
+  }
+  if (instruction.opcode == Opcode::CALL_KW) sp--;
+  PyObject** const base = sp - instruction.argument - 2;
+  const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
+  PyObject* callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
+  PyObject** const arguments = has_self ? base + 1 : base + 2;
+  return before_call_with(callable, arguments, sp - arguments);
+}
+
+bool Recording::before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
+  if (Py_IS_TYPE(callable, &PyMethod_Type)) {
+    PyObject* function = PyMethod_GET_FUNCTION(callable);
+    PyObject* self = PyMethod_GET_SELF(callable);
+    if (is_pinned(callable)) {
+      pin(function, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__func__"))});
+      pin(self, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__self__"))});
+    }
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), arguments, arguments + count);
+    return before_call_with(function, all.data(), count + 1);
+  }
+  if (is_python_function(callable)) return true;  // its frame is entered, and asked for then
+  result_pending_ = true;
+  if (PyType_Check(callable) || PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+      Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+    return before_native_call(callable, arguments, count);
+  }
+  return before_instance_call(callable, arguments, count);
+}
+
+// An object with __call__: where that is a Python function of its class, the class is what must stay.
+bool Recording::before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
+  static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+  PyTypeObject* type = Py_TYPE(callable);
+  const CallKind kind = domain_.classify(callable);
+  if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes) return true;
+  PyObject* method = _PyType_Lookup(type, call_name);
+  if (method != nullptr && is_python_function(method) && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+    if (!is_known(callable)) return stop("unguardable", std::string("an object of unknown origin is called (") + type->tp_name + ")");
+    if (!read_type(type)) return false;
+    pin(method, {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::share(call_name)});
+    return true;
+  }
+  if (std::string_view(type->tp_name) == "functools.partial") {
+    if (!is_known(callable)) return stop("unguardable", "a partial of unknown origin is called");
+    auto inner = Ref<>::steal(PyObject_GetAttrString(callable, "func"));
+    auto given = Ref<>::steal(PyObject_GetAttrString(callable, "args"));
+    auto named = Ref<>::steal(PyObject_GetAttrString(callable, "keywords"));
+    if (!inner || !given || !named) return false;
+    for (const Ref<>* part : {&inner, &given, &named}) {
+      if (is_pinned(callable)) pin(part->get(), {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("<part>"))});
+    }
+    return read_contents(given.get()) && (is_fresh(callable) || read_contents(named.get())) &&
+           before_call_with(inner.get(), arguments, count);
+  }
+  return stop("unknown-function", std::string("a ") + type->tp_name + " is called");
+}
+
+static std::string describe(PyObject* callable) {
+  auto text = Ref<>::steal(_PyObject_FunctionStr(callable));
+  const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (utf8 == nullptr) PyErr_Clear();
+  return utf8 != nullptr ? utf8 : Py_TYPE(callable)->tp_name;
+}
+
+// The descriptor or function behind a bound C method, and what it is bound to.
+static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
+  *self = nullptr;
+  PyObject* owner = nullptr;
+  if (PyCFunction_Check(callable)) {
+    owner = PyCFunction_GET_SELF(callable);
+  } else if (Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+    kept = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
+    owner = kept.get();
+  }
+  if (owner == nullptr || PyModule_Check(owner)) return callable;
+  auto name = Ref<>::steal(PyObject_GetAttrString(callable, "__name__"));
+  if (!name) {
+    PyErr_Clear();
+    return callable;
+  }
+  // Class methods and __new__ are found on the class itself, methods on the class of what they are bound to.
+  PyObject* found = PyType_Check(owner) ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name.get()) : nullptr;
+  if (found == nullptr || PyFunction_Check(found)) found = _PyType_Lookup(Py_TYPE(owner), name.get());
+  if (found == nullptr) return callable;
+  *self = owner;
+  return found;
+}
+
+bool Recording::before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
+  Ref<> kept;
+  PyObject* self;
+  PyObject* function = unbound(callable, &self, kept);
+  if (const NativeCall* known = find_native_call(function)) return before_table_call(*known, self, arguments, count);
+  if (self != nullptr) {
+    if (const NativeCall* known = find_native_call(callable)) return before_table_call(*known, nullptr, arguments, count);
+  }
+  switch (domain_.classify(callable)) {
+    case CallKind::pure:
+    case CallKind::modes:
+      return true;
+    case CallKind::tensor:
+      for (Py_ssize_t i = 0; i < count; i++) {
+        if (!read_contents(arguments[i])) return false;
+      }
+      return true;
+    case CallKind::reads:
+      return stop("reads-memory", describe(callable));
+    case CallKind::unknown:
+      break;
+  }
+  if (PyType_Check(callable)) {
+    // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C code of a base.
+    auto* type = reinterpret_cast<PyTypeObject*>(callable);
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable)) return stop("unknown-function", describe(callable));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+      auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+      PyObject* object = reinterpret_cast<PyObject*>(base);
+      if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE) && find_native_call(object) == nullptr && base != &PyBaseObject_Type &&
+          !PyExceptionClass_Check(object)) {
+        const std::string_view name = base->tp_name;
+        if (name != "collections.OrderedDict" && name != "typing.Generic") return stop("unknown-function", describe(callable));
+      }
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+      if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) || PyType_IsSubtype(type, &PyTuple_Type)) {
+        if (!read_contents(arguments[i])) return false;
+      }
+    }
+    return read_type(type) && read_type(Py_TYPE(callable));
+  }
+  return stop("unknown-function", describe(callable));
+}
+
+bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  std::vector<PyObject*> all;
+  if (self != nullptr && !PyModule_Check(self)) all.push_back(self);
+  all.insert(all.end(), arguments, arguments + count);
+  const auto read_all = [&](size_t from) {
+    for (size_t i = from; i < all.size(); i++) {
+      if (!read_contents(all[i])) return false;
+    }
+    return true;
+  };
+  switch (known.effect) {
+    case NativeEffect::pure:
+      if (!all.empty() && PyODict_Check(all[0]) && !is_fresh(all[0])) {
+        return stop("unguardable", "the order of an OrderedDict that existed before");
+      }
+      return read_all(0);
+    case NativeEffect::reads_item:
+      if (all.size() >= 2 && PyDict_Check(all[0])) return read_behaviour(all[0]) && read_dict_item(all[0], all[1]);
+      return read_all(0);
+    case NativeEffect::reads_attribute:
+      if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(all[0], all[1]);
+      return stop("unguardable", "an attribute whose name is no string");
+    case NativeEffect::writes_self:
+    case NativeEffect::writes_attribute:
+      if (all.empty()) return true;
+      return before_write(all[0], "the contents") && read_all(1);
+    case NativeEffect::advances:
+      return all.empty() || before_write(all[0], "an iterator");
+    case NativeEffect::asks_type:
+      if (all.size() != 1) return stop("unknown-function", "type() with three arguments");
+      if (!is_fresh(all[0])) {
+        if (!never_changes(all[0]) && !domain_.is_tensor(all[0]) && !read_contents(all[0])) return false;
+        pin(reinterpret_cast<PyObject*>(Py_TYPE(all[0])), {Origin::type_of, all[0], {}});
+      }
+      return true;
+  }
+  return false;
+}
+
+}  // namespace stator

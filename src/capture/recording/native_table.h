@@ -1,0 +1,28 @@
+// capture/recording/native_table.h: what the C functions of Python's own modules may do.
+#ifndef STATOR_CAPTURE_RECORDING_NATIVE_TABLE_H
+#define STATOR_CAPTURE_RECORDING_NATIVE_TABLE_H
+
+#include "capture/cpython/python.h"
+
+namespace stator {
+
+enum class NativeEffect : uint8_t {
+  pure,            // reads its arguments
+  reads_item,      // reads self[argument 0]
+  reads_attribute, // reads an attribute of argument 0
+  writes_self,     // changes its first argument (self included)
+  writes_attribute,
+  advances,        // takes a value out of its first argument, an iterator
+  asks_type,       // type(x)
+};
+
+struct NativeCall {
+  NativeEffect effect;
+};
+
+// nullptr: not in the table.
+const NativeCall* find_native_call(PyObject* callable);
+
+}  // namespace stator
+
+#endif

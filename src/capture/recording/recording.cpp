@@ -1,0 +1,276 @@
+// capture/recording/recording.cpp: what is known of the objects of a capture, and the decision before each instruction.
+#include "capture/recording/recording.h"
+
+#include "capture/cpython/traits.h"
+#include "capture/recording/break_exception.h"
+
+namespace stator {
+
+using cpython::Frame;
+
+bool Recording::stop(const char* code, std::string detail) {
+  if (!stop_.happened()) {
+    stop_.code = code;
+    stop_.detail = std::move(detail);
+    if (frame_ != nullptr) {
+      stop_.file = PyUnicode_AsUTF8(frame_->code->co_filename);
+      stop_.line = PyCode_Addr2Line(frame_->code, static_cast<int>(at_->at - cpython::code_start(frame_->code)) * 2);
+    }
+  }
+  if (!PyErr_Occurred()) PyErr_SetString(break_exception(), stop_.code);
+  return false;
+}
+
+void Recording::note_error() {
+  if (stop_.happened()) return;
+  const std::string why = capture_.broken();
+  if (!why.empty()) stop("unsupported-operator", why);
+}
+
+void Recording::make_fresh(PyObject* object) {
+  if (fresh_.insert(object).second) kept_.push_back(Ref<>::share(object));
+}
+
+void Recording::pin(PyObject* object, Origin origin) {
+  if (is_constant(object) || reads_freely(object)) return;
+  pinned_.emplace(object, std::move(origin));
+}
+
+bool Recording::never_changes(PyObject* object) const {
+  if (is_constant(object) || PyTuple_CheckExact(object) || PyRange_Check(object) || PySlice_Check(object) ||
+      PyCFunction_Check(object) || PyCode_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) ||
+      Py_IS_TYPE(object, &PyWrapperDescr_Type) || Py_IS_TYPE(object, &PyMethod_Type)) {
+    return true;
+  }
+  return domain_.is_immutable(object);
+}
+
+bool Recording::is_known(PyObject* object) const {
+  return reads_freely(object) || is_pinned(object) || never_changes(object);
+}
+
+std::string Recording::source(PyObject* object) const {
+  const auto found = pinned_.find(object);
+  if (found == pinned_.end()) return PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object)->tp_name : "<made here>";
+  const Origin& origin = found->second;
+  const auto key_text = [&](bool quoted) -> std::string {
+    auto repr = Ref<>::steal(quoted ? PyObject_Repr(origin.key.get()) : PyObject_Str(origin.key.get()));
+    const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+    if (utf8 == nullptr) PyErr_Clear();
+    return utf8 != nullptr ? utf8 : "?";
+  };
+  switch (origin.kind) {
+    case Origin::root:
+      return key_text(false);
+    case Origin::item: {
+      // An item of an instance's dictionary reads as its attribute.
+      const auto parent = pinned_.find(origin.parent);
+      if (parent != pinned_.end() && parent->second.kind == Origin::dict_of && PyUnicode_Check(origin.key.get())) {
+        return source(parent->second.parent) + "." + key_text(false);
+      }
+      return source(origin.parent) + "[" + key_text(true) + "]";
+    }
+    case Origin::dict_of:
+      return source(origin.parent) + ".__dict__";
+    case Origin::attribute:
+      return source(origin.parent) + "." + key_text(false);
+    case Origin::cell_of:
+      return source(origin.parent) + ".__closure__[" + key_text(false) + "]";
+    default:
+      return "type(" + source(origin.parent) + ")";
+  }
+}
+
+bool Recording::note_result(PyObject* result) {
+  if (result == nullptr || is_known(result)) return true;
+  if (Py_REFCNT(result) == 1 || domain_.is_tensor(result)) make_fresh(result);
+  return true;
+}
+
+bool Recording::before_write(PyObject* object, const char* what) {
+  if (is_fresh(object)) return true;
+  return stop("outside-effect", std::string(what) + " of an object that existed before (" + source(object) + ")");
+}
+
+// The operands of an instruction, from the top of the stack: [1] is the top.
+#define TOP(n) (sp[-(n)])
+
+bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
+  frame_ = frame;
+  at_ = &instruction;
+  if (stop_.happened()) return stop(stop_.code);
+  if (result_pending_) {
+    result_pending_ = false;
+    note_result(TOP(1));
+  }
+  const int argument = instruction.argument;
+  const auto name = [&](int index) { return PyTuple_GET_ITEM(frame->code->co_names, index); };
+  switch (instruction.opcode) {
+    case Opcode::LOAD_GLOBAL: {
+      PyObject* key = name(argument >> 1);
+      if (!read_dict_item(frame->globals, key)) return false;
+      if (PyDict_GetItemWithError(frame->globals, key) != nullptr) return true;
+      if (!PyDict_CheckExact(frame->builtins)) return stop("unguardable", "builtins that are no dictionary");
+      return read_dict_item(frame->builtins, key);
+    }
+    case Opcode::LOAD_DEREF:
+    case Opcode::LOAD_CLASSDEREF:
+    case Opcode::LOAD_FROM_DICT_OR_DEREF:
+      return read_cell(frame->localsplus[argument], frame->code, argument);
+    case Opcode::STORE_DEREF:
+    case Opcode::DELETE_DEREF:
+      // Cells that are not pinned were made by this capture.
+      if (!is_pinned(frame->localsplus[argument])) return true;
+      return stop("outside-effect", "a variable of an enclosing function is written");
+    case Opcode::MAKE_CELL:
+      return true;
+    case Opcode::STORE_GLOBAL:
+    case Opcode::DELETE_GLOBAL:
+      return stop("outside-effect", "a global variable is written");
+    case Opcode::LOAD_NAME:
+    case Opcode::STORE_NAME:
+    case Opcode::DELETE_NAME:
+    case Opcode::LOAD_LOCALS:
+    case Opcode::LOAD_FROM_DICT_OR_GLOBALS:
+    case Opcode::SETUP_ANNOTATIONS:
+    case Opcode::LOAD_BUILD_CLASS:
+    case Opcode::IMPORT_STAR:
+    case Opcode::PRINT_EXPR:
+      return stop("opcode", opcode_name(instruction.opcode));
+
+    case Opcode::LOAD_ATTR:
+    case Opcode::LOAD_METHOD:
+      result_pending_ = instruction.opcode == Opcode::LOAD_ATTR;
+      return read_attribute(TOP(1), name(argument));
+    case Opcode::LOAD_SUPER_ATTR:
+      return read_behaviour(TOP(1)) && (!PyType_Check(TOP(2)) || read_type(reinterpret_cast<PyTypeObject*>(TOP(2))));
+    case Opcode::STORE_ATTR:
+      return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
+    case Opcode::DELETE_ATTR:
+      return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
+
+    case Opcode::BINARY_SUBSCR:
+      result_pending_ = true;
+      if (PyDict_CheckExact(TOP(2))) return read_dict_item(TOP(2), TOP(1));
+      return read_contents(TOP(2)) && read_contents(TOP(1));
+    case Opcode::BINARY_SLICE:
+      result_pending_ = true;
+      return read_contents(TOP(3));
+    case Opcode::STORE_SUBSCR:
+      return domain_.is_tensor(TOP(2)) || before_write(TOP(2), "an item");
+    case Opcode::DELETE_SUBSCR:
+      return before_write(TOP(2), "an item");
+    case Opcode::STORE_SLICE:
+      return domain_.is_tensor(TOP(3)) || before_write(TOP(3), "a slice");
+    case Opcode::UNARY_POSITIVE:
+    case Opcode::UNARY_NEGATIVE:
+    case Opcode::UNARY_INVERT:
+    case Opcode::UNARY_NOT:
+    case Opcode::TO_BOOL:
+      result_pending_ = true;
+      return read_contents(TOP(1));
+    case Opcode::POP_JUMP_IF_FALSE:
+    case Opcode::POP_JUMP_IF_TRUE:
+    case Opcode::JUMP_IF_FALSE_OR_POP:
+    case Opcode::JUMP_IF_TRUE_OR_POP:
+      return read_contents(TOP(1));
+    case Opcode::BINARY_OP:
+      result_pending_ = true;
+      // In-place operators of mutable operands write to the left one.
+      if (argument >= 13 && !never_changes(TOP(2)) && !domain_.is_tensor(TOP(2)) && !before_write(TOP(2), "an operand")) {
+        return false;
+      }
+      return read_contents(TOP(2)) && read_contents(TOP(1));
+    case Opcode::COMPARE_OP:
+      result_pending_ = true;
+      return read_contents(TOP(2)) && read_contents(TOP(1));
+    case Opcode::CONTAINS_OP:
+      if (PyDict_CheckExact(TOP(1))) return read_dict_item(TOP(1), TOP(2));
+      return read_contents(TOP(1)) && read_contents(TOP(2));
+    case Opcode::GET_ITER:
+    case Opcode::GET_YIELD_FROM_ITER:
+      result_pending_ = true;
+      return read_contents(TOP(1));
+    case Opcode::FOR_ITER:
+      // Advancing an iterator writes to it.
+      result_pending_ = true;
+      return before_write(TOP(1), "an iterator");
+    case Opcode::SEND:
+      return before_write(TOP(2), "an iterator");
+
+    case Opcode::BUILD_LIST:
+    case Opcode::BUILD_SET:
+    case Opcode::BUILD_MAP:
+    case Opcode::BUILD_CONST_KEY_MAP:
+    case Opcode::MAKE_FUNCTION:
+      result_pending_ = true;
+      return true;
+    case Opcode::LIST_EXTEND:
+    case Opcode::SET_UPDATE:
+    case Opcode::DICT_UPDATE:
+    case Opcode::DICT_MERGE:
+    case Opcode::UNPACK_SEQUENCE:
+    case Opcode::UNPACK_EX:
+      return read_contents(TOP(1));
+    case Opcode::FORMAT_VALUE:
+    case Opcode::FORMAT_SIMPLE:
+    case Opcode::CONVERT_VALUE:
+      return read_contents(argument & 4 && instruction.opcode == Opcode::FORMAT_VALUE ? TOP(2) : TOP(1));
+    case Opcode::FORMAT_WITH_SPEC:
+      return read_contents(TOP(2));
+
+    case Opcode::CALL:
+    case Opcode::CALL_KW:
+    case Opcode::CALL_FUNCTION_EX:
+      return before_call(instruction, frame, sp);
+    case Opcode::BEFORE_WITH:
+      result_pending_ = true;
+      return read_behaviour(TOP(1));
+    case Opcode::WITH_EXCEPT_START:
+      return true;
+    case Opcode::IMPORT_NAME:
+      return before_import(frame, name(argument), TOP(2));
+    case Opcode::IMPORT_FROM:
+      return read_attribute(TOP(1), name(argument));
+
+    case Opcode::GET_LEN:
+    case Opcode::MATCH_KEYS:
+      return read_contents(TOP(1));
+    case Opcode::MATCH_CLASS:
+    case Opcode::GET_AWAITABLE:
+    case Opcode::GET_AITER:
+    case Opcode::GET_ANEXT:
+    case Opcode::END_ASYNC_FOR:
+    case Opcode::ASYNC_GEN_WRAP:
+    case Opcode::BEFORE_ASYNC_WITH:
+    case Opcode::CHECK_EG_MATCH:
+    case Opcode::PREP_RERAISE_STAR:
+    case Opcode::CALL_INTRINSIC_1:
+    case Opcode::CALL_INTRINSIC_2:
+      return stop("opcode", opcode_name(instruction.opcode));
+    default:
+      return true;  // moves values, jumps, raises or returns
+  }
+}
+
+bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
+  if (!PyLong_CheckExact(level) || PyLong_AsLong(level) != 0) return stop("opcode", "a relative import");
+  (void)frame;
+  PyObject* modules = PyImport_GetModuleDict();
+  // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
+  std::string path = PyUnicode_AsUTF8(name);
+  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+    auto part = Ref<>::steal(PyUnicode_FromStringAndSize(path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
+    if (!part) return false;
+    if (PyDict_GetItemWithError(modules, part.get()) == nullptr) return stop("outside-effect", "an import of " + path);
+    if (!is_pinned(modules)) {
+      pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
+    }
+    if (!read_dict_item(modules, part.get())) return false;
+    if (end == std::string::npos) return true;
+  }
+}
+
+#undef TOP
+
+}  // namespace stator

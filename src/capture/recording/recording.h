@@ -1,0 +1,107 @@
+// capture/recording/recording.h: one capture in progress: which objects are known, what was relied on, why it cannot go on.
+//
+// Every object of the run is *fresh* (made in it: free to read and write), *pinned* (reached from the function through reads that
+// are guarded: free to read, each read guarded), constant, or unknown. Reading an unknown object's contents or writing to one that
+// is not fresh ends the capture: it has changed nothing that existed before, so the function can simply be run instead.
+#ifndef STATOR_CAPTURE_RECORDING_RECORDING_H
+#define STATOR_CAPTURE_RECORDING_RECORDING_H
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "capture/bytecode/decode.h"
+#include "capture/guards/guard_set.h"
+
+namespace stator {
+
+struct CaptureStop {
+  const char* code = nullptr;  // of core/break_reasons.def
+  std::string detail;
+  std::string file;
+  int line = 0;
+  bool happened() const { return code != nullptr; }
+};
+
+// How a pinned object was reached.
+struct Origin {
+  enum Kind : uint8_t { root, item, dict_of, attribute, cell_of, type_of } kind = root;
+  PyObject* parent = nullptr;
+  Ref<> key;  // root: its text; item: the key; attribute: the name
+};
+
+class Recording {
+ public:
+  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards) : domain_(domain), capture_(capture), guards_(guards) {}
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // --- the interpreter ---
+  // Before each instruction: guards what it will read, or stops the capture. False: stopped, an error is set.
+  bool before(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+  // Before a function's frame is entered, however it was called.
+  bool entering(PyFunctionObject* function, PyObject* first_argument);
+  // When an error is raised: it may be the domain's way to say that it cannot go on.
+  void note_error();
+  // Ends the capture with a reason; returns false. The error that is set passes over every handler.
+  bool stop(const char* code, std::string detail = {});
+  const CaptureStop& stopped() const { return stop_; }
+
+  // --- knowledge ---
+  void make_fresh(PyObject* object);
+  void pin(PyObject* object, Origin origin);
+  bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
+  bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
+  // A container of the call's arguments: its contents are guarded with the call, so reads are free; writes are the caller's to see.
+  void make_given(PyObject* object) { given_.insert(object); }
+  bool reads_freely(PyObject* object) const { return is_fresh(object) || given_.count(object) != 0; }
+  // Its contents may be looked at: fresh, pinned, or of a kind that never changes.
+  bool is_known(PyObject* object) const;
+  bool never_changes(PyObject* object) const;
+  std::string source(PyObject* object) const;
+
+  // --- reads: each guards what it says; false: stopped ---
+  bool read_dict_item(PyObject* dict, PyObject* key);
+  bool read_dict(PyObject* dict);  // keys, order and values
+  bool read_list(PyObject* list);
+  bool read_type(PyTypeObject* type);
+  bool read_cell(PyObject* cell, PyCodeObject* code, int index);
+  bool read_attribute(PyObject* owner, PyObject* name);
+  // Whatever contents C code may see of an operand.
+  bool read_contents(PyObject* object);
+  // A special method of the object's type is about to be used.
+  bool read_behaviour(PyObject* object);
+
+  const Domain& domain() const { return domain_; }
+
+ private:
+  bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+  bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+  bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+  bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
+  bool before_write(PyObject* object, const char* what);
+  bool read_instance_attribute(PyObject* owner, PyObject* name);
+  bool read_object(PyObject* object);
+  bool read_tensor_attribute(PyObject* tensor, PyObject* name);
+  bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
+  bool pin_method(PyFunctionObject* function, PyObject* first_argument);
+  bool before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+  bool before_table_call(const struct NativeCall& known, PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+  bool note_result(PyObject* result);
+
+  const Domain& domain_;
+  DomainCapture& capture_;
+  GuardSet& guards_;
+  CaptureStop stop_;
+  std::unordered_set<PyObject*> fresh_;
+  std::unordered_set<PyObject*> given_;
+  std::vector<Ref<>> kept_;  // keeps addresses of fresh objects from being used again
+  std::unordered_map<PyObject*, Origin> pinned_;
+  bool result_pending_ = false;  // the value on top of the stack is what a native instruction has made
+  cpython::Frame* frame_ = nullptr;
+  const Instruction* at_ = nullptr;
+};
+
+}  // namespace stator
+
+#endif
