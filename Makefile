@@ -103,6 +103,12 @@ lint: $(VENV)/.ready build/lint/build.ninja
 	@$(call lock,build/lint) $(NINJA) -C build/lint --quiet build.ninja
 	@.ci/compiled-files build/lint | xargs -r -P $(JOBS) -n 1 $(VENV)/bin/clang-tidy -p build/lint --quiet
 
+## make format         what lint wants of the layout, done
+.PHONY: format
+format: $(VENV)/.ready
+	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format .
+	@git ls-files '*.h' '*.c' '*.cpp' | xargs -r $(VENV)/bin/clang-format -i
+
 ## make conformance    CPython's own test package, plain and interpreted, on each Python
 .PHONY: conformance
 conformance: build $(MINORS:%=conformance-cp3%)
