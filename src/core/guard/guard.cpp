@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace stator::guard {
 namespace {
@@ -38,7 +39,7 @@ uint32_t GuardSet::add(GuardKind kind, SourceId source, uint32_t expected, std::
 std::vector<uint32_t> GuardSet::order() const {
   std::vector<uint32_t> order(guards_.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, {}, [&](uint32_t i) { return cost(guards_[i].kind); });
+  std::ranges::sort(order, {}, [&](uint32_t i) { return std::pair(cost(guards_[i].kind), i); });
   return order;
 }
 
