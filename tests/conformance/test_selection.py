@@ -15,6 +15,7 @@ LEAST_MODULES = 40
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.timeout(1200)
 def test_the_fast_selection() -> None:
     modules = set(Python.ask(default_executable()).all_modules())
     present = [name for name in lists.selection("fast") if name in modules]
