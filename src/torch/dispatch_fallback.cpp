@@ -58,7 +58,7 @@ void pass_on(const OperatorInfo& info, c10::DispatchKeySet keys, Stack* stack) {
 }
 
 // What an in-place operator does to a tensor apart from its contents.
-void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written) {
+void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written, bool detaches) {
   Tracer* tracer = as_tracer(tensor);
   const TensorMeta& meta = spec.meta;
   const bool moved = tensor.dim() != meta.dim() ||
@@ -71,6 +71,7 @@ void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written
     tracer->set_meta(meta);
   }
   if (!written) return;
+  if (tracer && detaches) return drop_history(tensor);
   if (spec.requires_grad && c10::GradMode::is_enabled() && tensor.is_leaf() && tensor.requires_grad()) {
     raise_break("leaf_write", "an in-place operator on a leaf that requires a gradient");
   }
@@ -103,7 +104,7 @@ at::Tensor make_output(Session& session, const OperatorInfo& info, std::span<con
     }
     case OutputSpec::Kind::same: {
       at::Tensor tensor = tensor_at(arguments[spec.argument], spec.element);
-      apply_change(spec, tensor, (info.written >> spec.argument & 1) != 0);
+      apply_change(spec, tensor, (info.written >> spec.argument & 1) != 0, info.detaches);
       if (value != ir::ValueId::kNone) session.move_value(tensor, value);
       return tensor;
     }
@@ -128,7 +129,7 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
     tensors.push_back(make_output(session, info, arguments, inference.outputs[i], id));
   }
   for (const OutputSpec& spec : inference.changed) {
-    apply_change(spec, tensor_at(arguments[spec.argument], spec.element), true);
+    apply_change(spec, tensor_at(arguments[spec.argument], spec.element), true, false);
   }
   c10::SmallVector<c10::IValue, 4> results;
   size_t next = 0;

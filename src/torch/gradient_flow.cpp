@@ -10,20 +10,31 @@ namespace stator {
 
 void flow_gradients(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result) {
   bool any = false;
-  for (const c10::IValue& argument : arguments) {
-    for_each_tensor(argument,
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!(info.differentiable >> i & 1)) continue;
+    for_each_tensor(arguments[i],
                     [&](const at::Tensor& tensor) { any |= tensor.defined() && tensor.requires_grad(); });
   }
   any = any && c10::GradMode::is_enabled();
-  const auto apply = [&](OutputSpec& spec) {
+  const auto apply = [&](OutputSpec& spec, bool flows) {
     if (spec.kind == OutputSpec::Kind::undefined) return;
     const bool differentiable = c10::isFloatingType(spec.meta.dtype) || c10::isComplexType(spec.meta.dtype);
-    spec.requires_grad = any && differentiable;
+    spec.requires_grad = any && flows && differentiable && !info.detaches;
     spec.leaf = false;
+    if (spec.kind != OutputSpec::Kind::same) return;
+    // The tensor itself: it keeps what it has, and gains a history only by being written.
+    const at::Tensor tensor = tensor_at(arguments[spec.argument], spec.element);
+    const bool written = (info.written >> spec.argument & 1) != 0;
+    if (!written) spec.requires_grad = tensor.requires_grad();
+    if (written && !info.detaches) spec.requires_grad = spec.requires_grad || tensor.requires_grad();
+    spec.leaf = spec.requires_grad && tensor.is_leaf();
   };
-  for (OutputSpec& spec : result.outputs) apply(spec);
-  for (OutputSpec& spec : result.changed) apply(spec);
-  (void)info;
+  size_t next = 0;
+  for (size_t i = 0; i < result.returns.size(); ++i) {
+    const bool flows = (info.differentiable_outputs >> std::min<size_t>(i, 63) & 1) != 0;
+    for (uint32_t j = 0; j < result.returns[i].count; ++j) apply(result.outputs[next++], flows);
+  }
+  for (OutputSpec& spec : result.changed) apply(spec, true);
 }
 
 }  // namespace stator

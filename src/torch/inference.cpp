@@ -47,6 +47,13 @@ std::optional<c10::DispatchKey> autocast_key(const OperatorInfo& info,
 }
 
 bool apply_rule(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result) {
+  // torch materialises lazy conjugation and negation before most operators, with layouts of its own choice.
+  for (const c10::IValue& argument : arguments) {
+    bool lazy = false;
+    for_each_tensor(argument,
+                    [&](const at::Tensor& t) { lazy |= t.defined() && (t.is_conj() || t.is_neg()); });
+    if (lazy) return false;
+  }
   const BoxedCall call(info, arguments);
   Answer answer;
   if (!info.rule(call, answer)) return false;
@@ -71,6 +78,7 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
     ++session.counters.rule_calls;
     return flow_gradients(info, arguments, result);
   }
+  if (info.dynamic_shape) raise_break("data_dependent", info.name + ": the shape depends on values");
   if (info.composite_implicit) {
     ++session.counters.composite_calls;
     return rerun_composite(session, info, composite_keys(arguments), arguments, result);
@@ -88,7 +96,9 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
     try {
       rerun_composite(session, info, backend_keys(arguments), arguments, result);
       ++session.counters.composite_calls;
-      return flow_gradients(info, arguments, result);
+      // Lists are worked off element by element: so flow their gradients, and the re-run has seen it.
+      if (info.name.rfind("aten::_foreach_", 0) != 0) flow_gradients(info, arguments, result);
+      return;
     } catch (const std::exception&) {
       result = {};  // it looks at values: the meta kernel may know better
     }

@@ -56,6 +56,42 @@ ir::OpId table_id(const OperatorInfo& info) {
   return torch_operators()->add(std::move(op));
 }
 
+struct Derivative {
+  uint64_t arguments;
+  uint64_t outputs;
+};
+
+// Composite operators with a shape rule: gradients flow through all their tensors, save those that lend only
+// their shape or dtype.
+const std::unordered_map<std::string_view, uint64_t>& composites_by_first_argument() {
+  static const std::unordered_map<std::string_view, uint64_t> masks = {
+      {"aten::type_as", 1}, {"aten::to.other", 1},   {"aten::expand_as", 1},
+      {"aten::view_as", 1}, {"aten::reshape_as", 1},
+  };
+  return masks;
+}
+
+void read_derivatives(OperatorInfo& info) {
+  static const std::unordered_map<std::string_view, Derivative> known = {
+#define STATOR_DERIVATIVE(name, arguments, outputs) {name, {arguments, outputs}},
+#include "torch/derivatives.def"
+  };
+  constexpr uint64_t kAll = ~uint64_t{0};
+  if (const auto row = known.find(info.name); row != known.end()) {
+    info.differentiable = row->second.arguments;
+    info.differentiable_outputs = row->second.outputs;
+    return;
+  }
+  const auto& composites = composites_by_first_argument();
+  const auto row = composites.find(info.name);
+  if (row != composites.end()) info.differentiable = row->second;
+  const bool foreign = info.name.rfind("aten::", 0) != 0;
+  if (row == composites.end() && (info.composite_implicit || foreign || info.name == "aten::copy_")) {
+    info.differentiable = kAll;
+  }
+  info.differentiable_outputs = kAll;
+}
+
 const std::unordered_set<std::string>& queries() {
   static const std::unordered_set<std::string> names = {
       "aten::size.int",
@@ -182,13 +218,15 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
   rule = find_rule(name);
   meta_kernel = hidden_meta_kernel(op);
 
+  dynamic_shape = op.hasTag(at::Tag::dynamic_output_shape);
+  read_derivatives(*this);
   const bool value_known = name != "aten::_is_any_true" && name != "aten::_is_all_true";
   if (name == "aten::lift_fresh") {
     kind = OperatorKind::lift_fresh;
   } else if (queries().count(name)) {
     kind = OperatorKind::query;
   } else if (value_known && (data_dependent().count(name) || op.hasTag(at::Tag::data_dependent_output) ||
-                             op.hasTag(at::Tag::dynamic_output_shape))) {
+                             (dynamic_shape && !rule))) {
     kind = OperatorKind::data_dependent;
   }
 }

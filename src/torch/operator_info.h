@@ -35,10 +35,13 @@ struct OperatorInfo {
   bool composite_explicit = false;
   bool returns_tensors = false;
   bool random = false;
-  bool detaches = false;  // its views do not follow the base's history
+  bool dynamic_shape = false;  // in general: where the rule declines, the shape depends on values
+  bool detaches = false;       // its views do not follow the base's history
   size_t arguments = 0;
   uint64_t written = 0;                   // arguments that the operator writes to, one bit each
   uint64_t tensors = 0;                   // arguments whose type holds tensors
+  uint64_t differentiable = 0;            // arguments through which gradients flow
+  uint64_t differentiable_outputs = 0;    // returns that may require a gradient
   std::vector<Enumeration> enumerations;  // by argument
 
   Enumeration enumeration(size_t argument) const {

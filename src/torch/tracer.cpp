@@ -141,6 +141,15 @@ at::Tensor make_view_tracer(const TensorMeta& meta, Tracer::Identity identity, c
 
 void attach_history(const at::Tensor& tensor) { autograd::impl::rebase_history(tensor, new_history(tensor)); }
 
+void drop_history(const at::Tensor& tensor) {
+  if (tensor.is_view()) raise_break("detach_view", "detach_() on a view");
+  if (auto* meta = autograd::impl::get_autograd_meta(tensor)) {
+    meta->set_requires_grad(false, tensor.unsafeGetTensorImpl());
+    meta->grad_fn_.reset();
+    meta->output_nr_ = 0;
+  }
+}
+
 c10::BackendComponent backend_of(c10::DeviceType device) {
   switch (device) {
     case c10::kCPU:

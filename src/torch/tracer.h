@@ -53,6 +53,8 @@ at::Tensor make_view_tracer(const TensorMeta& meta, Tracer::Identity identity, c
 
 // Gives a tensor a history: what an in-place operator with a gradient does to its result.
 void attach_history(const at::Tensor& tensor);
+// What detach_ does. Raises a break for views, as torch refuses those.
+void drop_history(const at::Tensor& tensor);
 
 c10::BackendComponent backend_of(c10::DeviceType device);
 

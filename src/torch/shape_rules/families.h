@@ -14,6 +14,19 @@ struct RuleEntry {
 };
 using RuleTable = std::span<const RuleEntry>;
 
+RuleTable unary_rules();
+RuleTable binary_rules();
+RuleTable view_rules();
+RuleTable reduction_rules();
+RuleTable matmul_rules();
+RuleTable factory_rules();
+RuleTable copy_rules();
+RuleTable joining_rules();
+RuleTable indexing_rules();
+RuleTable normalization_rules();
+RuleTable convolution_rules();
+RuleTable sorting_rules();
+
 std::vector<RuleTable> rule_families();
 
 }  // namespace stator

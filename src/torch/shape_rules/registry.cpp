@@ -18,6 +18,10 @@ Rule find_rule(std::string_view name) {
   return found == rules.end() ? nullptr : found->second;
 }
 
-std::vector<RuleTable> rule_families() { return {}; }
+std::vector<RuleTable> rule_families() {
+  return {unary_rules(),    binary_rules(),        view_rules(),        reduction_rules(),
+          matmul_rules(),   factory_rules(),       copy_rules(),        joining_rules(),
+          indexing_rules(), normalization_rules(), convolution_rules(), sorting_rules()};
+}
 
 }  // namespace stator

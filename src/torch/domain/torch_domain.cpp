@@ -1,0 +1,161 @@
+// src/torch/domain/torch_domain.cpp: the torch layer as the domain of the capture layer.
+#include "torch/domain/torch_domain.h"
+
+#include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/Device.h>
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/Layout.h>
+#include <torch/csrc/MemoryFormat.h>
+#include <torch/csrc/Size.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "backends/native/program.h"
+#include "capture/domain.h"
+#include "core/ir/print.h"
+#include "torch/domain/callables.h"
+#include "torch/domain/tensor_guard.h"
+#include "torch/session.h"
+
+namespace stator {
+namespace {
+
+class NativeProgram final : public TensorProgram {
+ public:
+  NativeProgram(std::shared_ptr<Session> session, native::Program program)
+      : session_(std::move(session)), program_(std::move(program)) {
+    session_->inputs.clear();  // tensors die where the program lets them die
+  }
+
+  bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const override {
+    try {
+      std::vector<at::Tensor> tensors;
+      const size_t count = program_.input_count();
+      tensors.reserve(count);
+      for (size_t i = 0; i < count; i++) tensors.push_back(THPVariable_Unpack(inputs[i]));
+      std::vector<c10::IValue> values;
+      {
+        py::gil_scoped_release release;
+        values = program_.run(tensors);
+      }
+      for (c10::IValue& value : values) outputs.push_back(Ref<>::steal(THPVariable_Wrap(std::move(value).toTensor())));
+      return true;
+    } catch (...) {
+      // As torch's own bindings do it, so that the exception is of the type that eager raises.
+      torch::translate_exception_to_python(std::current_exception());
+      return false;
+    }
+  }
+  std::string graph_text() const override { return ir::print(session_->graph); }
+  size_t node_count() const override { return session_->graph.nodes().size(); }
+
+ private:
+  std::shared_ptr<Session> session_;
+  native::Program program_;
+};
+
+// What captured code asks to find out that it is captured.
+class CompilingFlag {
+ public:
+  CompilingFlag() : old_(module().attr(kName)) { module().attr(kName) = true; }
+  ~CompilingFlag() { module().attr(kName) = old_; }
+  CompilingFlag(const CompilingFlag&) = delete;
+  CompilingFlag& operator=(const CompilingFlag&) = delete;
+
+  static constexpr const char* kName = "_is_compiling_flag";
+
+ private:
+  static py::module_ module() { return py::module_::import("torch.compiler"); }
+  py::object old_;
+};
+
+class TorchCapture final : public DomainCapture {
+ public:
+  TorchCapture() : session_(std::make_shared<Session>()), grad_(c10::GradMode::is_enabled()) { session_->enter(); }
+  ~TorchCapture() override {
+    if (session_ != nullptr && entered_) session_->leave();
+    c10::GradMode::set_enabled(grad_);  // a capture that was given up inside no_grad
+  }
+
+  Ref<> input(PyObject* tensor, const std::string& name) override {
+    try {
+      auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), name, name)));
+      if (tracer && Py_TYPE(tracer.get()) != Py_TYPE(tensor) &&
+          PyObject_SetAttrString(tracer.get(), "__class__", reinterpret_cast<PyObject*>(Py_TYPE(tensor))) < 0) {
+        return {};
+      }
+      return tracer;
+    } catch (const std::exception& error) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+      return {};
+    }
+  }
+
+  std::string broken() const override { return session_->broken ? session_->broken->message : std::string(); }
+
+  std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) override {
+    try {
+      std::vector<at::Tensor> tensors;
+      for (PyObject* output : outputs) tensors.push_back(THPVariable_Unpack(output));
+      session_->finish(tensors);
+      session_->leave();
+      entered_ = false;
+      if (session_->broken) return nullptr;
+      for (const Session::Lifted& lifted : session_->inputs) {
+        captured.push_back(lifted.tracer.defined() ? Ref<>() : Ref<>::steal(THPVariable_Wrap(lifted.tensor)));
+      }
+      return std::make_unique<NativeProgram>(session_, native::Program(session_->graph));
+    } catch (const std::exception& error) {
+      session_->note_break("finish", error.what());
+      return nullptr;
+    }
+  }
+
+ private:
+  std::shared_ptr<Session> session_;
+  bool entered_ = true;
+  bool grad_;
+  CompilingFlag flag_;
+};
+
+class TorchDomain final : public Domain {
+ public:
+  bool is_tensor(PyObject* object) const override { return THPVariable_Check(object); }
+  bool is_immutable(PyObject* object) const override {
+    return THPDtype_Check(object) || THPDevice_Check(object) || THPSize_Check(object) || THPLayout_Check(object) ||
+           THPMemoryFormat_Check(object);
+  }
+  CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
+  bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
+  bool is_capture_flag(PyObject* key) const override {
+    return PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0;
+  }
+  std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
+  uint64_t modes() const override {
+    return current_modes().word() | (at::globalContext().deterministicAlgorithms() ? uint64_t{1} << 32 : 0);
+  }
+  std::unique_ptr<DomainCapture> begin() const override {
+    try {
+      return std::make_unique<TorchCapture>();
+    } catch (const std::exception& error) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+      return nullptr;
+    }
+  }
+};
+
+}  // namespace
+
+bool install_torch_domain() {
+  static TorchDomain domain;
+  auto install = reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
+  if (install == nullptr) return false;
+  install(&domain);
+  return true;
+}
+
+}  // namespace stator

@@ -1,0 +1,137 @@
+// src/torch/shape_rules/normalization.cpp: layer, batch and group norms, softmax, dropout.
+#include "torch/shape_rules/families.h"
+#include "torch/shape_rules/pointwise.h"
+
+namespace stator {
+
+namespace {
+
+using c10::ScalarType;
+
+bool is_reduced_float(ScalarType dtype) { return dtype == ScalarType::BFloat16 || dtype == ScalarType::Half; }
+
+// The statistics of reduced floats are kept in float where the parameters are.
+ScalarType statistics_dtype(const TensorMeta& input, const Call& call, int weight, int bias) {
+  for (int i : {weight, bias}) {
+    if (call.has(i) && is_reduced_float(input.dtype) && call.tensor(i).dtype == ScalarType::Float)
+      return ScalarType::Float;
+  }
+  return input.dtype;
+}
+
+bool ends_with(const Sizes& sizes, const Sizes& tail) {
+  return sizes.size() >= tail.size() && std::equal(tail.begin(), tail.end(), sizes.end() - tail.size());
+}
+
+// layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable)
+bool layer_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  const Sizes shape = call.sizes(1);
+  if (!c10::isFloatingType(input.dtype) || shape.empty() || !ends_with(input.sizes, shape)) return false;
+  answer.fresh(fresh_meta(input.sizes, input.dtype, input.device));
+  return true;
+}
+
+bool native_layer_norm(const Call& call, Answer& answer) {
+  if (!layer_norm(call, answer)) return false;
+  const TensorMeta& input = call.tensor(0);
+  Sizes sizes = input.sizes;
+  const size_t axis = sizes.size() - call.sizes(1).size();
+  for (size_t i = axis; i < sizes.size(); ++i) sizes[i] = 1;
+  const auto dtype = statistics_dtype(input, call, 2, 3);
+  answer.fresh(fresh_meta(sizes, dtype, input.device));
+  answer.fresh(fresh_meta(sizes, dtype, input.device));
+  return true;
+}
+
+// group_norm(input, groups, weight, bias, eps, cudnn_enabled)
+bool group_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || input.dim() < 2) return false;
+  const int64_t groups = call.integer(1);
+  if (groups <= 0 || !(input.sizes[1] % groups == 0)) return false;
+  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, suggested_format(input))));
+  return true;
+}
+
+// batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+bool batch_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || input.dim() < 2 || !input.device.is_cpu()) return false;
+  for (int i = 1; i < 5; ++i) {
+    if (call.has(i) && (call.tensor(i).dim() != 1 || !(call.tensor(i).sizes[0] == input.sizes[1])))
+      return false;
+  }
+  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, suggested_format(input))));
+  return true;
+}
+
+// softmax.int(self, dim, dtype); the result is contiguous.
+bool softmax(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  int64_t dim = call.integer(1);
+  if (!wrap_dim(dim, self.dim())) return false;
+  const auto dtype = call.has(2) ? call.dtype(2) : self.dtype;
+  if (is_integral(dtype) || c10::isComplexType(dtype)) return false;
+  answer.fresh(fresh_meta(self.sizes, dtype, self.device));
+  return true;
+}
+
+// _softmax(self, dim, half_to_float)
+bool softmax_kernel(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  int64_t dim = call.integer(1);
+  if (!wrap_dim(dim, self.dim()) || !c10::isFloatingType(self.dtype)) return false;
+  answer.fresh(fresh_meta(self.sizes, call.boolean(2) ? ScalarType::Float : self.dtype, self.device));
+  return true;
+}
+
+// dropout(input, p, train): the input itself in eval.
+bool dropout(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const double p = call.number(1);
+  if (p < 0 || p > 1) return false;
+  if (p == 0 || !call.boolean(2) || numel(self) == 0) {
+    answer.same(0, self);
+    return true;
+  }
+  if (!self.device.is_cpu() || !c10::isFloatingType(self.dtype)) return false;
+  if (call.written(0)) {
+    answer.same(0, self);
+    return true;
+  }
+  const TensorMeta noise = p == 1 ? TensorMeta{} : fresh_like(self, self.sizes, preserved_strides(self));
+  const TensorMeta* operands[] = {&self, &noise};
+  answer.fresh(fresh_like(self, self.sizes, iterated_strides(self.sizes, operands)));
+  return true;
+}
+
+bool native_dropout(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (!self.device.is_cpu() || !c10::isFloatingType(self.dtype)) return false;
+  const Sizes strides = preserved_strides(self);
+  answer.fresh(fresh_like(self, self.sizes, strides));
+  answer.fresh(fresh_like(self, self.sizes, strides));
+  answer.specs.back().meta.dtype = ScalarType::Bool;
+  return true;
+}
+
+constexpr RuleEntry kRules[] = {
+    {"aten::layer_norm", layer_norm},
+    {"aten::native_layer_norm", native_layer_norm},
+    {"aten::group_norm", group_norm},
+    {"aten::batch_norm", batch_norm},
+    {"aten::softmax.int", softmax},
+    {"aten::log_softmax.int", softmax},
+    {"aten::_softmax", softmax_kernel},
+    {"aten::_log_softmax", softmax_kernel},
+    {"aten::dropout", dropout},
+    {"aten::dropout_", dropout},
+    {"aten::native_dropout", native_dropout},
+};
+
+}  // namespace
+
+RuleTable normalization_rules() { return kRules; }
+
+}  // namespace stator

@@ -1,0 +1,99 @@
+// src/torch/shape_rules/sorting.cpp: sorting, searching, histograms and attention kernels.
+#include "torch/shape_rules/families.h"
+#include "torch/shape_rules/pointwise.h"
+
+namespace stator {
+
+namespace {
+
+using c10::ScalarType;
+
+bool answer_sorted(const Call& call, Answer& answer, int64_t dim) {
+  const TensorMeta& self = call.tensor(0);
+  if (c10::isComplexType(self.dtype) || !wrap_dim(dim, self.dim())) return false;
+  TensorMeta values = fresh_like(self, self.sizes, preserved_strides(self));
+  TensorMeta indices = values;
+  indices.dtype = ScalarType::Long;
+  answer.fresh(std::move(values));
+  answer.fresh(std::move(indices));
+  return true;
+}
+
+bool sort(const Call& call, Answer& answer) { return answer_sorted(call, answer, call.integer(1)); }
+
+// sort.stable(self, *, stable, dim, descending)
+bool sort_stable(const Call& call, Answer& answer) { return answer_sorted(call, answer, call.integer(2)); }
+
+bool argsort(const Call& call, Answer& answer) {
+  if (!answer_sorted(call, answer, call.integer(1))) return false;
+  answer.specs.erase(answer.specs.begin());
+  return true;
+}
+
+bool argsort_stable(const Call& call, Answer& answer) {
+  if (!answer_sorted(call, answer, call.integer(2))) return false;
+  answer.specs.erase(answer.specs.begin());
+  return true;
+}
+
+bool topk(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const Size k = call.size(1);
+  int64_t dim = call.integer(2);
+  if (c10::isComplexType(self.dtype) || !wrap_dim(dim, self.dim())) return false;
+  Sizes sizes = self.sizes;
+  if (self.dim() == 0 ? k > 1 : k > self.sizes[dim]) return false;
+  if (k < 0) return false;
+  if (!sizes.empty()) sizes[dim] = k;
+  answer.fresh(fresh_meta(sizes, self.dtype, self.device));
+  answer.fresh(fresh_meta(sizes, ScalarType::Long, self.device));
+  return true;
+}
+
+bool histc(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const Size bins = call.size(1);
+  if (!(bins > 0) || !c10::isFloatingType(self.dtype)) return false;
+  answer.fresh(fresh_meta({bins}, self.dtype, self.device));
+  return true;
+}
+
+// bucketize.Tensor(self, boundaries, *, out_int32, right)
+bool bucketize(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (call.tensor(1).dim() != 1 || call.tensor(1).dtype != self.dtype) return false;
+  answer.fresh(fresh_meta(self.sizes, call.boolean(2) ? ScalarType::Int : ScalarType::Long, self.device));
+  return true;
+}
+
+// _scaled_dot_product_flash_attention_for_cpu(query, key, value, …): written with heads next to last.
+bool flash_attention(const Call& call, Answer& answer) {
+  const TensorMeta &query = call.tensor(0), &value = call.tensor(2);
+  if (query.dim() != 4) return false;
+  const Sizes& q = query.sizes;
+  const Size width = value.sizes[3];
+  TensorMeta out =
+      fresh_like(query, {q[0], q[1], q[2], width}, {q[2] * q[1] * width, width, q[1] * width, Size(1)});
+  TensorMeta sums = fresh_like(query, {q[0], q[1], q[2]}, {q[2] * q[1], Size(1), q[1]});
+  if (query.dtype == ScalarType::BFloat16 || query.dtype == ScalarType::Half) sums.dtype = ScalarType::Float;
+  answer.fresh(std::move(out));
+  answer.fresh(std::move(sums));
+  return true;
+}
+
+constexpr RuleEntry kRules[] = {
+    {"aten::sort", sort},
+    {"aten::sort.stable", sort_stable},
+    {"aten::argsort", argsort},
+    {"aten::argsort.stable", argsort_stable},
+    {"aten::topk", topk},
+    {"aten::histc", histc},
+    {"aten::bucketize.Tensor", bucketize},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention},
+};
+
+}  // namespace
+
+RuleTable sorting_rules() { return kRules; }
+
+}  // namespace stator

@@ -1,0 +1,18 @@
+// src/torch/shape_rules/views.h: strides of reshaped tensors, for views and for operators that reshape first.
+#pragma once
+
+#include "torch/shape_rules/layout.h"
+
+namespace stator {
+
+// Replaces a -1. False if the sizes do not fit the number of elements.
+bool infer_size(Sizes& sizes, const Size& elements);
+
+// The strides of a view with these sizes, or false if it needs a copy. Precondition: equal numbers of
+// elements.
+bool reshaped_strides(const TensorMeta& meta, const Sizes& sizes, Sizes& strides);
+
+// Sizes and strides of an expand. False where torch refuses it.
+bool expanded(const TensorMeta& meta, const Sizes& sizes, TensorMeta& result);
+
+}  // namespace stator
