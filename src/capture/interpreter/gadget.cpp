@@ -25,6 +25,8 @@ class Assembler {
     }
     return false;
   }
+  // The number of units so far.
+  int size() const { return static_cast<int>(bytes_.size() / 2); }
   const std::string& bytes() const { return bytes_; }
 
  private:
@@ -69,9 +71,10 @@ bool replace_code(BorrowedRef<> code_or_function, const Assembler& code, int sta
   return static_cast<bool>(out);
 }
 
+// No RESUME: CPython 3.12 cannot bring hidden code up to date with tools and would try at RESUME for ever.
 Ref<> make_gadget(Opcode opcode, int argument, int count, int results, PyObject* names = nullptr) {
   Assembler code;
-  bool known = code.add(Opcode::RESUME, 0);
+  bool known = true;
   for (int i = 0; i < count; i++) known = known && code.add(Opcode::LOAD_FAST, i);
   known = known && code.add(opcode, argument);
   if (results != 1) known = known && code.add(Opcode::BUILD_TUPLE, results);
@@ -104,7 +107,7 @@ namespace {
 
 using GadgetKey = std::tuple<Opcode, int, int>;
 std::map<GadgetKey, PyObject*> gadgets;  // functions, kept for the life of the process
-PyObject* attention = nullptr;           // does nothing; CPython attends to what is pending when it starts
+PyObject* attention = nullptr;           // does nothing but attend to what is pending
 
 PyObject* gadget(Opcode opcode, int argument, int count, int results) {
   const GadgetKey key{opcode, argument, count};
@@ -136,10 +139,27 @@ bool exists(Opcode opcode) {
 
 }  // namespace
 
-bool make_gadgets() {
+// A jump back to a return of None: CPython attends to what is pending on the way.
+static Ref<> make_attention() {
+  Assembler jump;
+  jump.add(Opcode::JUMP_BACKWARD, 0);
+  Assembler code;
+  code.add(Opcode::JUMP_FORWARD, 2);
+  code.add(Opcode::LOAD_CONST, 0);
+  code.add(Opcode::RETURN_VALUE, 0);
+  code.add(Opcode::JUMP_BACKWARD, 2 + jump.size());
   auto function = make_function(0);
-  if (!function || !hide(function)) return false;
-  attention = function.release();
+  Ref<> replaced;
+  if (!function || !replace_code(BorrowedRef<>(PyFunction_GET_CODE(function.get())), code, 1, nullptr, nullptr, replaced) ||
+      PyObject_SetAttrString(function.get(), "__code__", replaced.get()) < 0 || !hide(function)) {
+    return {};
+  }
+  return function;
+}
+
+bool make_gadgets() {
+  attention = make_attention().release();
+  if (attention == nullptr) return false;
   for (const Known& known : kKnown) {
     for (int argument = known.first_argument; exists(known.opcode) && argument <= known.last_argument; argument++) {
       if (gadget(known.opcode, argument, known.count, known.results) == nullptr) return false;
@@ -169,7 +189,6 @@ PyObject* execute_with_name(PyThreadState* thread, Opcode opcode, PyObject* name
 
 bool execute_import_star(PyThreadState* thread, cpython::Frame* frame, PyObject* module) {
   Assembler code;
-  code.add(Opcode::RESUME, 0);
   code.add(Opcode::LOAD_CONST, 0);
   if (!code.add(Opcode::IMPORT_STAR, 0)) {
     code.add(Opcode::CALL_INTRINSIC_1, 2);
