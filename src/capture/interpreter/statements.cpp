@@ -63,7 +63,7 @@ bool enter_context(PyObject* manager, PyObject** exit, PyObject** entered) {
 
 namespace {
 
-enum Intrinsic { kPrint = 1, kImportStar = 2, kStopIterationError = 3 };
+enum Intrinsic { kImportStar = 2, kStopIterationError = 3, kUnaryPositive = 5, kListToTuple = 6 };
 
 // A StopIteration that leaves a generator becomes a RuntimeError that names the kind of generator.
 PyObject* stop_iteration_error(Frame* frame, PyObject* exception) {
@@ -92,6 +92,10 @@ PyObject* call_intrinsic(PyThreadState* thread, Frame* frame, int which, PyObjec
       return import_star(thread, frame, value) ? Py_NewRef(Py_None) : nullptr;
     case kStopIterationError:
       return stop_iteration_error(frame, value);
+    case kUnaryPositive:
+      return PyNumber_Positive(value);
+    case kListToTuple:
+      return PyList_AsTuple(value);
     default:
       return execute_in_cpython(thread, Opcode::CALL_INTRINSIC_1, which, &value, 1, 1, frame->function);
   }
