@@ -62,6 +62,8 @@ void Engine::resume_hook() {
   // The activation that sees the tool gone puts it back.
   if (cpython::kToolsSeeHook && cpython::tracing(PyThreadState_Get())) return;
   chained_evaluator = stator_get_evaluator(interpreter_);
+  // Interpreting everything is nobody's wish for one function: a hook of another library keeps its place.
+  if (everything_ && chained_evaluator != nullptr) return;
   stator_set_evaluator(interpreter_, &eval_hook);
 }
 

@@ -14,49 +14,13 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include "backends/native/program.h"
 #include "capture/domain.h"
-#include "core/ir/print.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/session.h"
 
 namespace stator {
 namespace {
-
-class NativeProgram final : public TensorProgram {
- public:
-  NativeProgram(std::shared_ptr<Session> session, native::Program program)
-      : session_(std::move(session)), program_(std::move(program)) {
-    session_->inputs.clear();  // tensors die where the program lets them die
-  }
-
-  bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const override {
-    try {
-      std::vector<at::Tensor> tensors;
-      const size_t count = program_.input_count();
-      tensors.reserve(count);
-      for (size_t i = 0; i < count; i++) tensors.push_back(THPVariable_Unpack(inputs[i]));
-      std::vector<c10::IValue> values;
-      {
-        py::gil_scoped_release release;
-        values = program_.run(tensors);
-      }
-      for (c10::IValue& value : values) outputs.push_back(Ref<>::steal(THPVariable_Wrap(std::move(value).toTensor())));
-      return true;
-    } catch (...) {
-      // As torch's own bindings do it, so that the exception is of the type that eager raises.
-      torch::translate_exception_to_python(std::current_exception());
-      return false;
-    }
-  }
-  std::string graph_text() const override { return ir::print(session_->graph); }
-  size_t node_count() const override { return session_->graph.nodes().size(); }
-
- private:
-  std::shared_ptr<Session> session_;
-  native::Program program_;
-};
 
 // What captured code asks to find out that it is captured.
 class CompilingFlag {
@@ -75,7 +39,10 @@ class CompilingFlag {
 
 class TorchCapture final : public DomainCapture {
  public:
-  TorchCapture() : session_(std::make_shared<Session>()), grad_(c10::GradMode::is_enabled()) { session_->enter(); }
+  explicit TorchCapture(GraphBackend backend)
+      : backend_(backend), session_(std::make_shared<Session>()), grad_(c10::GradMode::is_enabled()) {
+    session_->enter();
+  }
   ~TorchCapture() override {
     if (session_ != nullptr && entered_) session_->leave();
     c10::GradMode::set_enabled(grad_);  // a capture that was given up inside no_grad
@@ -108,7 +75,7 @@ class TorchCapture final : public DomainCapture {
       for (const Session::Lifted& lifted : session_->inputs) {
         captured.push_back(lifted.tracer.defined() ? Ref<>() : Ref<>::steal(THPVariable_Wrap(lifted.tensor)));
       }
-      return std::make_unique<NativeProgram>(session_, native::Program(session_->graph));
+      return backend_(session_);
     } catch (const std::exception& error) {
       session_->note_break("finish", error.what());
       return nullptr;
@@ -116,6 +83,7 @@ class TorchCapture final : public DomainCapture {
   }
 
  private:
+  GraphBackend backend_;
   std::shared_ptr<Session> session_;
   bool entered_ = true;
   bool grad_;
@@ -124,6 +92,7 @@ class TorchCapture final : public DomainCapture {
 
 class TorchDomain final : public Domain {
  public:
+  explicit TorchDomain(GraphBackend backend) : backend_(backend) {}
   bool is_tensor(PyObject* object) const override { return THPVariable_Check(object); }
   bool is_immutable(PyObject* object) const override {
     return THPDtype_Check(object) || THPDevice_Check(object) || THPSize_Check(object) || THPLayout_Check(object) ||
@@ -140,18 +109,21 @@ class TorchDomain final : public Domain {
   }
   std::unique_ptr<DomainCapture> begin() const override {
     try {
-      return std::make_unique<TorchCapture>();
+      return std::make_unique<TorchCapture>(backend_);
     } catch (const std::exception& error) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
       return nullptr;
     }
   }
+
+ private:
+  GraphBackend backend_;
 };
 
 }  // namespace
 
-bool install_torch_domain() {
-  static TorchDomain domain;
+bool install_torch_domain(GraphBackend backend) {
+  static TorchDomain domain(backend);
   auto install = reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;
   install(&domain);

@@ -1,0 +1,55 @@
+// src/backends/native/tensor_program.cpp: the native backend, as captures call it.
+#include "backends/native/tensor_program.h"
+
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "backends/native/program.h"
+#include "core/ir/print.h"
+
+namespace stator::native {
+namespace {
+
+class NativeProgram final : public TensorProgram {
+ public:
+  NativeProgram(std::shared_ptr<Session> session, Program program)
+      : session_(std::move(session)), program_(std::move(program)) {
+    session_->inputs.clear();  // tensors die where the program lets them die
+  }
+
+  bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const override {
+    try {
+      std::vector<at::Tensor> tensors;
+      const size_t count = program_.input_count();
+      tensors.reserve(count);
+      for (size_t i = 0; i < count; i++) tensors.push_back(THPVariable_Unpack(inputs[i]));
+      std::vector<c10::IValue> values;
+      {
+        py::gil_scoped_release release;
+        values = program_.run(tensors);
+      }
+      for (c10::IValue& value : values) outputs.push_back(Ref<>::steal(THPVariable_Wrap(std::move(value).toTensor())));
+      return true;
+    } catch (...) {
+      // As torch's own bindings do it, so that the exception is of the type that eager raises.
+      torch::translate_exception_to_python(std::current_exception());
+      return false;
+    }
+  }
+  std::string graph_text() const override { return ir::print(session_->graph); }
+  size_t node_count() const override { return session_->graph.nodes().size(); }
+
+ private:
+  std::shared_ptr<Session> session_;
+  Program program_;
+};
+
+}  // namespace
+
+std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session) {
+  Program program(session->graph);
+  return std::make_unique<NativeProgram>(std::move(session), std::move(program));
+}
+
+}  // namespace stator::native
