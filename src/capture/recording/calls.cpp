@@ -1,5 +1,6 @@
 // capture/recording/calls.cpp: what a call may do is decided before it is made.
 #include "capture/cpython/exported.h"
+#include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/traits.h"
 #include "capture/interpreter/calls.h"
 #include "capture/recording/native_table.h"
@@ -51,7 +52,7 @@ bool Recording::before_call_with(PyObject* callable, PyObject* const* arguments,
   if (is_python_function(callable)) return true;  // its frame is entered, and asked for then
   result_pending_ = true;
   if (PyType_Check(callable) || PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
-      Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+      Py_IS_TYPE(callable, &PyWrapperDescr_Type) || cpython::is_method_wrapper(callable)) {
     return before_native_call(callable, arguments, count);
   }
   return before_instance_call(callable, arguments, count);
@@ -98,7 +99,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   PyObject* owner = nullptr;
   if (PyCFunction_Check(callable)) {
     owner = PyCFunction_GET_SELF(callable);
-  } else if (Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+  } else if (cpython::is_method_wrapper(callable)) {
     kept = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
     owner = kept.get();
   }
