@@ -90,7 +90,16 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     engine.statistics.passed++;
     return stator_evaluate(thread, frame, throwflag);  // raises RecursionError in CPython's own words
   }
-  return interpret(thread, frame, throwflag != 0, *code);
+  PyObject* result = interpret(thread, frame, throwflag != 0, *code);
+  if constexpr (cpython::kToolsSeeHook) {
+    // The frame may have switched a tool on or off, and CPython may run its caller.
+    if (cpython::tracing(thread)) [[unlikely]] {
+      engine.suspend_hook();
+    } else {
+      engine.resume_hook();
+    }
+  }
+  return result;
 }
 
 }  // namespace stator
