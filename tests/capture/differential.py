@@ -123,7 +123,19 @@ class Outcome:
 
 
 def observe(function: Callable[..., Any], log: list[Any], *, formatted: bool = True) -> Outcome:
-    """Call function(log) with the output streams captured."""
+    """Call function(log) with the output streams captured.
+
+    The garbage collector is off meanwhile: when it runs depends on what was allocated before, and shows.
+    """
+    gc.disable()
+    try:
+        return observed(function, log, formatted)
+    finally:
+        gc.enable()
+
+
+def observed(function: Callable[..., Any], log: list[Any], formatted: bool) -> Outcome:
+    """The call itself."""
     stdout, stderr = io.StringIO(), io.StringIO()
     kind, result, exception, shown = "", "", None, ""
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
@@ -234,8 +246,3 @@ def programs() -> list[Program]:
             names = compiled(path).co_names
             found += [Program(path, name) for name in dict.fromkeys(names) if name.startswith("case_")]
     return found
-
-
-def settle() -> None:
-    """Collect garbage, so that finalizers of one run do not speak in the next."""
-    gc.collect()

@@ -25,7 +25,8 @@ def case_cycles(log):
 
 def case_collection_during_interpretation(log):
     old = gc.get_threshold()
-    gc.set_threshold(5, 2, 2)
+    gc.set_threshold(20, 10, 10)
+    gc.enable()
     try:
         kept = []
         for i in range(300):
@@ -39,10 +40,11 @@ def case_collection_during_interpretation(log):
         g = (Node(i) for i in range(50))
         log.append(sum(1 for _ in g))
     finally:
+        gc.disable()
         gc.set_threshold(*old)
 
 
-case_collection_during_interpretation.sweep = 80
+case_collection_during_interpretation.sweep = 30
 
 
 def case_weak_references(log):
