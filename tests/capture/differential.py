@@ -146,6 +146,7 @@ def observed(function: Callable[..., Any], log: list[Any], formatted: bool) -> O
             if formatted:
                 below = error.__traceback__.tb_next if error.__traceback__ else None
                 shown = "".join(traceback.format_exception(type(error), error, below))
+                del below  # the frames die with the exception, formatted or not: their finalizers speak
             error.__traceback__ = None
             del error
         else:

@@ -103,6 +103,7 @@ def test_generated_programs(shard: int) -> None:
     ends: Counter[str] = Counter()
     productions: Counter[str] = Counter()
     distinct: set[str] = set()
+    failing: list[str] = []
     wanted = -(-PROGRAMS // SHARDS)
 
     @seed(SEED + shard)
@@ -117,9 +118,12 @@ def test_generated_programs(shard: int) -> None:
     @given(st.binary(min_size=300, max_size=1000).map(program), st.integers(0, 120))
     def run(made: tuple[str, frozenset[str]], instructions: int) -> None:
         source, used = made
-        if source in distinct or len(distinct) >= wanted:
+        # While hypothesis shrinks a failure, every program is run again.
+        if not failing and (source in distinct or len(distinct) >= wanted):
             return
+        failing.append(source)
         end = check(source, instructions)
+        failing.pop()
         ends[end.exception["type"] if end.exception else "returned"] += 1
         productions.update(used)
         distinct.add(source)
