@@ -6,12 +6,13 @@
 #include <cstddef>
 
 #include "capture/hook/engine.h"
+#include "capture/no_tensors.h"
 #include "capture/programs/entry.h"
 
 namespace stator {
 namespace {
 
-const Domain* installed_domain = nullptr;  // owned by the torch layer, for the life of the process
+const Domain* installed_domain = &no_tensors();  // or the torch layer's, which owns it for the life of the process
 void install_domain(const Domain* domain) { installed_domain = domain; }
 
 struct State {
@@ -82,7 +83,7 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   auto* self = reinterpret_cast<Compiled*>(object);
   State& state = *self->state;
-  if (state.native || state.capturing || installed_domain == nullptr || thread_context.recording != nullptr) {
+  if (state.native || state.capturing || thread_context.recording != nullptr) {
     return call_natively(self, arguments, flags, keywords);
   }
   try {

@@ -37,10 +37,11 @@ const volatile void* stator_eval_breaker(PyThreadState* thread);
 /* Whether a tracer, a profiler or a monitoring tool has events set. */
 int stator_tools_active(PyThreadState* thread);
 
-/* Tells an active tracer that the current error was raised in the linked frame, or that tracers and profilers see it left by the
- * error. A tool that raises replaces the error. */
-void stator_report_error(PyThreadState* thread, StatorFrame* frame);
-void stator_report_unwind(PyThreadState* thread, StatorFrame* frame);
+/* Tell active tools that the current error was raised in the linked frame, that the handler at `unit` gets it, or that it leaves
+ * the frame. A tool that raises replaces the error. */
+void stator_report_error(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit);
+void stator_report_handled(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit);
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit);
 
 #if STATOR_PY >= 312
 /* Where the interpreter's state holds, for each kind of event, the tools that want it from all code. */
@@ -93,10 +94,14 @@ inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next - 1; 
 inline Unit* next_unit(const Frame* frame) { return frame->instruction + 1; }
 // Where an error raised into a frame that is not running belongs.
 inline Unit* raise_unit(const Frame* frame) { return frame->instruction; }
+// The unit that tools are told for an error of the instruction at `at`.
+inline Unit* reported_unit(Unit* at, Unit*, bool) { return at; }
 #else
 inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next; }
 inline Unit* next_unit(const Frame* frame) { return frame->instruction; }
 inline Unit* raise_unit(const Frame* frame) { return frame->instruction - 1; }
+// The last unit of the instruction, or, where the error comes out of a callee's frame, the one before the call.
+inline Unit* reported_unit(Unit* at, Unit* next, bool from_callee) { return (from_callee ? at : next) - 1; }
 #endif
 
 // A frame before its first traceable instruction is not shown to anybody.

@@ -108,8 +108,9 @@ static int call_tool(PyThreadState* thread, Py_tracefunc tool, PyObject* self, i
   return status;
 }
 
-void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
+void stator_report_error(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
   (void)frame;
+  (void)unit;
   if (thread->c_tracefunc == NULL) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -139,8 +140,16 @@ static void report_return(PyThreadState* thread, Py_tracefunc tool, PyObject* se
   }
 }
 
-void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
+/* Tracers of 3.11 are not told of handlers. */
+void stator_report_handled(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  (void)thread;
   (void)frame;
+  (void)unit;
+}
+
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  (void)frame;
+  (void)unit;
   report_return(thread, thread->c_tracefunc, thread->c_traceobj);
   report_return(thread, thread->c_profilefunc, thread->c_profileobj);
 }

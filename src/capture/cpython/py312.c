@@ -97,12 +97,12 @@ void stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
 }
 
 /* Calls every tool that wants `event`, as the evaluator does: not from within a tool, and a tool that raises replaces the error. */
-static void report(PyThreadState* thread, StatorFrame* frame, int event) {
+static void report(PyThreadState* thread, StatorFrame* frame, const StatorUnit* at, int event) {
   PyInterpreterState* interpreter = thread->interp;
   unsigned tools = interpreter->monitors.tools[event];
   if (tools == 0 || thread->tracing) return;
   PyObject* error = PyErr_GetRaisedException();
-  const ptrdiff_t unit = frame->instruction - (StatorUnit*)_PyCode_CODE(frame->code);
+  const ptrdiff_t unit = at - (StatorUnit*)_PyCode_CODE(frame->code);
   PyObject* offset = PyLong_FromSsize_t(unit * (ptrdiff_t)sizeof(StatorUnit));
   PyObject* arguments[] = {NULL, (PyObject*)frame->code, offset, error};
   int failed = offset == NULL;
@@ -126,10 +126,14 @@ static void report(PyThreadState* thread, StatorFrame* frame, int event) {
   }
 }
 
-void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
-  report(thread, frame, PY_MONITORING_EVENT_RAISE);
+void stator_report_error(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  report(thread, frame, unit, PY_MONITORING_EVENT_RAISE);
 }
 
-void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
-  report(thread, frame, PY_MONITORING_EVENT_PY_UNWIND);
+void stator_report_handled(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  report(thread, frame, unit, PY_MONITORING_EVENT_EXCEPTION_HANDLED);
+}
+
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  report(thread, frame, unit, PY_MONITORING_EVENT_PY_UNWIND);
 }

@@ -31,17 +31,21 @@ void stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
 
 typedef int (*EventFunction)(PyMonitoringState*, PyObject* code, int32_t offset);
 
-static void report(PyThreadState* thread, StatorFrame* frame, int event, EventFunction fire) {
+static void report(PyThreadState* thread, StatorFrame* frame, const StatorUnit* at, int event, EventFunction fire) {
   PyMonitoringState tools = {thread->interp->monitors.tools[event], 0};
   if (tools.active == 0 || thread->tracing || frame->code->co_flags & CO_NO_MONITORING_EVENTS) return;
-  const ptrdiff_t unit = frame->instruction - (StatorUnit*)_PyCode_CODE(frame->code);
+  const ptrdiff_t unit = at - (StatorUnit*)_PyCode_CODE(frame->code);
   fire(&tools, (PyObject*)frame->code, (int32_t)(unit * (ptrdiff_t)sizeof(StatorUnit)));
 }
 
-void stator_report_error(PyThreadState* thread, StatorFrame* frame) {
-  report(thread, frame, PY_MONITORING_EVENT_RAISE, _PyMonitoring_FireRaiseEvent);
+void stator_report_error(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  report(thread, frame, unit, PY_MONITORING_EVENT_RAISE, _PyMonitoring_FireRaiseEvent);
 }
 
-void stator_report_unwind(PyThreadState* thread, StatorFrame* frame) {
-  report(thread, frame, PY_MONITORING_EVENT_PY_UNWIND, _PyMonitoring_FirePyUnwindEvent);
+void stator_report_handled(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  report(thread, frame, unit, PY_MONITORING_EVENT_EXCEPTION_HANDLED, _PyMonitoring_FireExceptionHandledEvent);
+}
+
+void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit) {
+  report(thread, frame, unit, PY_MONITORING_EVENT_PY_UNWIND, _PyMonitoring_FirePyUnwindEvent);
 }

@@ -68,6 +68,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   Frame* caller = nullptr;       // of the frame that is being left
   PyObject* keywords = nullptr;  // names of a call's keyword arguments
   Ref<> kept;                    // of a call in progress; empty between instructions
+  bool from_callee = false;      // the current error came out of a frame that this one called
   HandOver reason = HandOver::tools;
   [[maybe_unused]] Recording* const recording = thread_context.recording;
   int budget = thread_context.instruction_limit;
@@ -175,7 +176,9 @@ error:
   if constexpr (How::kCaptures) recording->note_error();
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report a call.
-  if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_error(thread, frame);
+  if (cpython::tracing(thread, frame)) [[unlikely]] {
+    stator_report_error(thread, frame, cpython::reported_unit(ip->at, ip[1].begin(), from_callee));
+  }
 unwind: {
   const Handler* handler = code->handler_at(ip->at);
   if constexpr (How::kCaptures) {
@@ -193,6 +196,8 @@ unwind: {
     if (lasti == nullptr) goto error;
     PUSH(lasti);
   }
+  from_callee = false;
+  if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_handled(thread, frame, code->start + handler->target);
   PUSH(stator_take_error());
   ip = code->at_unit(code->start + handler->target);
   if (cpython::tracing(thread, frame)) [[unlikely]] goto hand_over_to_tools;
@@ -204,7 +209,9 @@ leave_by_error:
     PyObject* const dropped = POP();
     Py_XDECREF(dropped);
   }
-  if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_unwind(thread, frame);
+  if (cpython::tracing(thread, frame)) [[unlikely]] {
+    stator_report_unwind(thread, frame, cpython::reported_unit(ip->at, ip[1].begin(), from_callee));
+  }
   result = nullptr;
   goto end_frame;
 
@@ -232,7 +239,9 @@ back_in_caller:
   sp = cpython::take_stack(frame);
   ip = code->at_unit(frame->instruction);
   if constexpr (How::kCountsInstructions) budget = -1;
-  if (result == nullptr) goto error;
+  from_callee = result == nullptr;
+  if (from_callee) goto error;
+  if constexpr (How::kCaptures) recording->returned(result);
   PUSH(result);
   NEXT_AFTER_CALL();
 

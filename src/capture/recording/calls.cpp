@@ -157,6 +157,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
         if (!read_contents(arguments[i])) return false;
       }
     }
+    constructed_.insert(type);
     return read_type(type) && read_type(Py_TYPE(callable));
   }
   return stop("unknown-function", describe(callable));

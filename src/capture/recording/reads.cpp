@@ -123,6 +123,11 @@ bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument)
 }
 
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
+  // The instance that a class called in this capture has just made.
+  if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 && !is_known(first_argument) &&
+      PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
+    make_fresh(first_argument);
+  }
   auto* object = reinterpret_cast<PyObject*>(function);
   const bool fresh = is_fresh(object);
   if (!fresh && !is_pinned(object) && !pin_method(function, first_argument)) {

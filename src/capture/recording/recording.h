@@ -41,6 +41,10 @@ class Recording {
   bool before(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   // Before a function's frame is entered, however it was called.
   bool entering(PyFunctionObject* function, PyObject* first_argument);
+  // A value that a captured function returned to its caller.
+  void returned(PyObject* value) {
+    if (PyGen_CheckExact(value) || PyCoro_CheckExact(value) || PyAsyncGen_CheckExact(value)) note_result(value);
+  }
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
@@ -95,6 +99,7 @@ class Recording {
   CaptureStop stop_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
+  std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
   std::vector<Ref<>> kept_;  // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
   bool result_pending_ = false;  // the value on top of the stack is what a native instruction has made
