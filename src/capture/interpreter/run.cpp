@@ -1,4 +1,7 @@
 // capture/interpreter/run.cpp: the loop: dispatch, frames pushed and left, errors unwound. Handlers stand in opcodes/*.inc.
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include "capture/cpython/dict_version.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/number.h"
@@ -49,7 +52,7 @@ PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame) {
 }
 
 template <class How>
-PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) noexcept {
+PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) {
   static const void* const labels[] = {
 #define OP(name) &&handle_##name,
 #include "capture/bytecode/opcodes.def"
@@ -297,9 +300,15 @@ const DecodedCode* decoded(CodeState& state, PyCodeObject* code) noexcept {
 }
 
 PyObject* interpret(PyThreadState* thread, Frame* frame, bool raise, const DecodedCode& code) noexcept {
-  if (thread_context.recording != nullptr) return run<Capturing>(thread, frame, raise, &code);
-  return thread_context.instruction_limit >= 0 ? run<Counted>(thread, frame, raise, &code)
-                                               : run<Concrete>(thread, frame, raise, &code);
+  try {
+    if (thread_context.recording != nullptr) return run<Capturing>(thread, frame, raise, &code);
+    return thread_context.instruction_limit >= 0 ? run<Counted>(thread, frame, raise, &code)
+                                                 : run<Concrete>(thread, frame, raise, &code);
+  } catch (const abi::__forced_unwind&) {
+    // CPython is gone and ends this thread by unwinding its native stack, without the GIL: nothing may be released any more. The
+    // thread waits for the end of the process, as CPython itself lets it from 3.14 on.
+    for (;;) pause();
+  }
 }
 
 }  // namespace stator
