@@ -19,6 +19,8 @@ struct Instruction {
   uint32_t cache;     // of instructions that remember something: their slot in DecodedCode::caches
 
   cpython::Unit* begin() const { return at - prefix; }
+  // Its last inline cache entry, or itself. Another instruction always follows, if only the sentinel.
+  cpython::Unit* last() const { return this[1].begin() - 1; }
 };
 
 // What an instruction remembers between executions. Entries hold no references: they are compared before they are used.
@@ -42,6 +44,8 @@ class DecodedCode {
   static std::unique_ptr<DecodedCode> decode(PyCodeObject* code);
 
   const Instruction* at_unit(const cpython::Unit* unit) const { return &instructions[index_of_unit[unit - start]]; }
+  // The instruction that `unit` is the last unit of.
+  const Instruction* ending_at(const cpython::Unit* unit) const { return at_unit(unit + 1) - 1; }
   // The handler that covers the instruction at `unit`, or nullptr.
   const Handler* handler_at(const cpython::Unit* unit) const;
 

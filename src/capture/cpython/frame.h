@@ -94,8 +94,8 @@ inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next - 1; 
 inline Unit* next_unit(const Frame* frame) { return frame->instruction + 1; }
 // Where an error raised into a frame that is not running belongs.
 inline Unit* raise_unit(const Frame* frame) { return frame->instruction; }
-// The unit that tools are told for an error of the instruction at `at`.
-inline Unit* reported_unit(Unit* at, Unit*, bool) { return at; }
+// The unit that tools are told for an error of the instruction at `at`: where it stood.
+inline Unit* reported_unit(Unit* at, Unit* next, bool from_callee) { return from_callee ? next - 1 : at; }
 #else
 inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next; }
 inline Unit* next_unit(const Frame* frame) { return frame->instruction; }
@@ -103,6 +103,12 @@ inline Unit* raise_unit(const Frame* frame) { return frame->instruction - 1; }
 // The last unit of the instruction, or, where the error comes out of a callee's frame, the one before the call.
 inline Unit* reported_unit(Unit* at, Unit* next, bool from_callee) { return (from_callee ? at : next) - 1; }
 #endif
+
+// A generator or coroutine that is not running and has not ended.
+inline bool is_resumable(PyObject* object) {
+  if (!PyGen_CheckExact(object) && !PyCoro_CheckExact(object)) return false;
+  return reinterpret_cast<PyGenObject*>(object)->gi_frame_state < 0;
+}
 
 // A frame before its first traceable instruction is not shown to anybody.
 inline bool is_incomplete(const Frame* frame) {

@@ -25,6 +25,11 @@ inline constexpr bool kMakeFunctionHasFlags = STATOR_PY <= 312;
 // The evaluator clears and pops a frame that it ends. Before 3.12 its caller does.
 inline constexpr bool kEvaluatorClearsFrame = STATOR_PY >= 312;
 
+// While a Python function that CALL entered runs, its caller stands on the last unit of the instruction, not on the first.
+inline constexpr bool kCallerStandsOnLastUnit = STATOR_PY <= 312;
+// SEND enters generators and coroutines in the same way.
+inline constexpr bool kSenderStandsOnLastUnit = STATOR_PY == 312;
+
 // "No exception is being handled" is stored as NULL only.
 inline constexpr bool kNoneIsNoException = STATOR_PY >= 313;
 // The class named after `raise … from` must give an exception when it is called.

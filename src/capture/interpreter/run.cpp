@@ -240,7 +240,7 @@ back_in_caller:
   code = Engine::get().code_state(frame->code)->decoded.get();
   fast = frame->localsplus;
   sp = cpython::take_stack(frame);
-  ip = code->at_unit(frame->instruction);
+  ip = cpython::kCallerStandsOnLastUnit ? code->ending_at(frame->instruction) : code->at_unit(frame->instruction);
   if constexpr (How::kCountsInstructions) budget = -1;
   from_callee = result == nullptr;
   if (from_callee) goto error;
