@@ -85,7 +85,8 @@ bool is_operator_holder(PyObject* self) {
 
 CallKind classify_torch_callable(PyObject* callable) {
   if (PyCFunction_Check(callable)) {
-    PyObject* self = PyCFunction_GET_SELF(callable);
+    // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
+    PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
     if (is_operator_holder(self)) {
       const std::string name = text_attribute(callable, "__name__");
       if (kPure.count(name)) return CallKind::pure;
