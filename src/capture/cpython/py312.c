@@ -1,10 +1,7 @@
 /* capture/cpython/py312.c: frames of CPython 3.12. */
 #define Py_BUILD_CORE_MODULE 1
 #include "capture/cpython/frame.h"
-
-#include <stddef.h>
-#include <string.h>
-
+#include "capture/cpython/opcode_rows.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
@@ -12,18 +9,19 @@
 #include "internal/pycore_pystate.h"
 #include "opcode.h"
 
-#include "capture/cpython/opcode_rows.h"
-
 #define STATOR_OPCODE_ROWS "capture/cpython/opcodes_py312.def"
 #include "capture/cpython/py_shared.inc"
-#include "capture/cpython/py312_plus.inc"
 
 SAME_OFFSET(code, f_code);
 SAME_OFFSET(instruction, prev_instr);
 
-const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->interp->ceval.eval_breaker; }
+#include "capture/cpython/py312_plus.inc"
 
-/* The frame object outlives the call: it takes the frame's contents, and links to its caller's frame object. */
+const volatile void* stator_eval_breaker(PyThreadState* thread) {
+  return &thread->interp->ceval.eval_breaker;
+}
+
+/* The frame object outlives the call: it takes the frame's contents and links to the caller's. */
 static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* frame, PyFrameObject* object) {
   _PyInterpreterFrame* own = (_PyInterpreterFrame*)object->_f_frame_data;
   Py_INCREF(frame->f_code);
@@ -31,7 +29,9 @@ static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* f
   own->owner = FRAME_OWNED_BY_FRAME_OBJECT;
   own->previous = NULL;
   object->f_frame = own;
-  if (_PyFrame_IsIncomplete(own)) own->prev_instr = _PyCode_CODE(own->f_code) + own->f_code->_co_firsttraceable;
+  if (_PyFrame_IsIncomplete(own)) {
+    own->prev_instr = _PyCode_CODE(own->f_code) + own->f_code->_co_firsttraceable;
+  }
   _PyInterpreterFrame* caller = _PyFrame_GetFirstComplete(frame->previous);
   if (caller != NULL) {
     /* Making a frame object is only exported for the thread's current frame. */
@@ -66,7 +66,7 @@ static void pop(PyThreadState* thread, _PyInterpreterFrame* frame) {
     thread->datastack_top = (PyObject**)frame;
     return;
   }
-  /* The first frame of a chunk: the chunk goes with it. The thread's first chunk never starts with a frame. */
+  /* The first frame of a chunk takes the chunk with it; the thread's first chunk never starts with one. */
   _PyStackChunk* previous = chunk->previous;
   thread->datastack_top = &previous->data[previous->top];
   thread->datastack_chunk = previous;
@@ -96,7 +96,8 @@ void stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
   pop(thread, frame);
 }
 
-/* Calls every tool that wants `event`, as the evaluator does: not from within a tool, and a tool that raises replaces the error. */
+/* Calls every tool that wants `event`, as the evaluator does: not from within a tool, and a tool that raises
+ * replaces the error. */
 static void report(PyThreadState* thread, StatorFrame* frame, const StatorUnit* at, int event) {
   PyInterpreterState* interpreter = thread->interp;
   unsigned tools = interpreter->monitors.tools[event];
