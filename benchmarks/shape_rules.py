@@ -28,8 +28,8 @@ OPERATORS: list[tuple[str, Operator, str]] = [
     ("softmax", lambda x: x.softmax(-1), "rule"),
     ("linear", lambda x: torch.nn.functional.linear(x, x), "rule"),
     ("layer_norm", lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]), "rule"),
-    ("addr", lambda x: torch.special.hermite_polynomial_h(x, x), "meta"),
-    ("cross_entropy", lambda x: torch.nn.functional.smooth_l1_loss(x, x), "meta"),
+    ("hermite", lambda x: torch.special.hermite_polynomial_h(x, x), "meta"),
+    ("smooth_l1_loss", lambda x: torch.nn.functional.smooth_l1_loss(x, x), "meta"),
     ("einsum", lambda x: torch.einsum("ij,kj->ik", x, x), "composite"),
 ]
 

@@ -4,7 +4,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <torch/csrc/autograd/variable.h>
 #include <torch/library.h>
 
 #include "torch/capture_break.h"
@@ -42,9 +41,9 @@ Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments
       if (const Tracer* tracer = as_tracer(tensor)) {
         if (tracer->identity().session != session.id())
           raise_break("foreign_tracer", "a tensor of another capture");
-        const auto* meta = torch::autograd::impl::get_autograd_meta(tensor);
-        if (meta && (!meta->hooks_.empty() || meta->retains_grad_)) {
-          raise_break("tensor_hook", "a hook was registered on a tensor that is being captured");
+        if (has_drifted(tensor, *tracer)) {
+          raise_break("autograd_drift",
+                      "the autograd state of a tensor was changed by something else than an operator");
         }
       }
     });

@@ -93,11 +93,15 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
     }
   }
   if (info.composite_explicit) {
+    // Lists are worked off element by element: so flow their gradients. Other kernels run below autograd.
+    const bool elementwise = info.name.rfind("aten::_foreach_", 0) == 0;
     try {
-      rerun_composite(session, info, backend_keys(arguments), arguments, result);
+      {
+        const c10::AutoGradMode mode(elementwise && c10::GradMode::is_enabled());
+        rerun_composite(session, info, backend_keys(arguments), arguments, result);
+      }
       ++session.counters.composite_calls;
-      // Lists are worked off element by element: so flow their gradients, and the re-run has seen it.
-      if (info.name.rfind("aten::_foreach_", 0) != 0) flow_gradients(info, arguments, result);
+      if (!elementwise) flow_gradients(info, arguments, result);
       return;
     } catch (const std::exception&) {
       result = {};  // it looks at values: the meta kernel may know better
@@ -108,6 +112,8 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
 }
 
 }  // namespace
+
+void clear_memo() { memo().clear(); }
 
 const Inference& infer(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments) {
   thread_local MemoKey scratch;

@@ -31,4 +31,7 @@ struct Inference {
 // The reference is good until the next call.
 const Inference& infer(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments);
 
+// Forgets what the memo knows: for tests and measurements.
+void clear_memo();
+
 }  // namespace stator

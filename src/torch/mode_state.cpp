@@ -62,8 +62,14 @@ void append_mode_nodes(ir::Graph& graph, const ModeState& base, const ModeState&
                        LineId line) {
   using ir::Operand;
   // Leaving inference mode restores the grad mode at entry, so this order: inference first, then grad mode.
+  // It restores the thread's dispatch keys too, autocast's among them, so autocast is entered inside it.
   bool grad = from.grad;
+  AutocastState cpu = from.cpu, cuda = from.cuda;
   if (from.inference != to.inference) {
+    append_autocast(graph, ir::DeviceType::kCpu, base.cpu, from.cpu, base.cpu, to.autocast_cache, line);
+    append_autocast(graph, ir::DeviceType::kCuda, base.cuda, from.cuda, base.cuda, to.autocast_cache, line);
+    cpu = base.cpu;
+    cuda = base.cuda;
     if (from.inference != base.inference) {
       append(graph, ir::op::kInferenceExit, {}, line);
     } else {
@@ -72,8 +78,8 @@ void append_mode_nodes(ir::Graph& graph, const ModeState& base, const ModeState&
     grad = !to.grad;  // unknown here: always set it
   }
   if (grad != to.grad) append(graph, ir::op::kSetGradEnabled, {Operand::of(to.grad)}, line);
-  append_autocast(graph, ir::DeviceType::kCpu, base.cpu, from.cpu, to.cpu, to.autocast_cache, line);
-  append_autocast(graph, ir::DeviceType::kCuda, base.cuda, from.cuda, to.cuda, to.autocast_cache, line);
+  append_autocast(graph, ir::DeviceType::kCpu, base.cpu, cpu, to.cpu, to.autocast_cache, line);
+  append_autocast(graph, ir::DeviceType::kCuda, base.cuda, cuda, to.cuda, to.autocast_cache, line);
   if (from.default_dtype != to.default_dtype) {
     append(graph, ir::op::kSetDefaultDType, {Operand::of(static_cast<ir::DType>(to.default_dtype))}, line);
   }

@@ -3,6 +3,7 @@
 
 #include <ATen/core/enum_tag.h>
 
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -77,7 +78,11 @@ void read_derivatives(OperatorInfo& info) {
 #include "torch/derivatives.def"
   };
   constexpr uint64_t kAll = ~uint64_t{0};
-  if (const auto row = known.find(info.name); row != known.end()) {
+  // `expand_copy` and its kin have the derivatives of the views that they copy.
+  std::string name = info.name;
+  const size_t copy = name.find("_copy");
+  if (!known.count(name) && copy != std::string::npos) name.erase(copy, std::strlen("_copy"));
+  if (const auto row = known.find(name); row != known.end()) {
     info.differentiable = row->second.arguments;
     info.differentiable_outputs = row->second.outputs;
     return;
@@ -145,6 +150,10 @@ const std::unordered_set<std::string>& queries() {
       "aten::_debug_has_internal_overlap",
       "aten::_fused_sdp_choice",
       "aten::is_coalesced",
+      "profiler::_record_function_enter_new",
+      "profiler::_record_function_enter",
+      "profiler::_record_function_exit",
+      "profiler::_record_function_exit._RecordFunction",
       "aten::_dimI",
       "aten::_dimV",
   };
@@ -211,7 +220,10 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
   }
   for (const auto& result : schema.returns()) returns_tensors |= holds_tensors(*result.type());
   composite_implicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
-  composite_explicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
+  composite_explicit =
+      op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
+      (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional) &&
+       !op.hasKernelForDispatchKey(c10::DispatchKey::CPU));
   random = op.hasTag(at::Tag::nondeterministic_seeded);
   detaches = name == "aten::detach" || name == "aten::detach_";
   id = table_id(*this);

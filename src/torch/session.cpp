@@ -108,7 +108,13 @@ void Session::record_modes() {
 void Session::finish(const std::vector<at::Tensor>& outputs) {
   record_modes();
   std::vector<ir::ValueId> values;
-  for (const at::Tensor& output : outputs) values.push_back(value_of(output));
+  for (const at::Tensor& output : outputs) {
+    if (const Tracer* tracer = as_tracer(output); tracer && has_drifted(output, *tracer)) {
+      raise_break("autograd_drift",
+                  "the autograd state of an output was changed by something else than an operator");
+    }
+    values.push_back(value_of(output));
+  }
   graph.set_outputs(values);
 }
 

@@ -5,9 +5,11 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/tensor.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <atomic>
+#include <typeinfo>
 
 #include "torch/capture_break.h"
 #include "torch/session.h"
@@ -102,6 +104,10 @@ void Tracer::shallow_copy_from(const c10::intrusive_ptr<TensorImpl>&) {
   raise_break("set_data", "assignment to `.data` of a tensor that is being captured");
 }
 
+bool Tracer::has_storage() const {
+  raise_break("storage_access", "the memory of a tensor that is being captured was asked for");
+}
+
 const char* Tracer::tensorimpl_type_name() const {
   raise_break("storage_access", "the memory of a tensor that is being captured was asked for");
 }
@@ -117,6 +123,7 @@ at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool r
   if (requires_grad) {
     if (leaf) {
       tensor.unsafeGetTensorImpl()->set_requires_grad(true);
+      static_cast<Tracer*>(tensor.unsafeGetTensorImpl())->set_leaf_with_gradient();
     } else {
       autograd::impl::set_gradient_edge(tensor, new_history(tensor));
     }
@@ -127,19 +134,32 @@ at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool r
 at::Tensor make_view_tracer(const TensorMeta& meta, Tracer::Identity identity, const at::Tensor& base,
                             bool requires_grad, bool detached) {
   at::Tensor tensor = at::detail::make_tensor<Tracer>(meta, identity, base.is_inference());
-  if (base.is_inference() || !(c10::isFloatingType(meta.dtype) || c10::isComplexType(meta.dtype)))
+  const bool differentiable = c10::isFloatingType(meta.dtype) || c10::isComplexType(meta.dtype);
+  if (base.is_inference() || !differentiable) return tensor;
+  if (detached) {
+    tensor.unsafeGetTensorImpl()->set_version_counter(autograd::impl::version_counter(base));
     return tensor;
-  const auto creation = detached                           ? autograd::CreationMeta::DEFAULT
-                        : c10::InferenceMode::is_enabled() ? autograd::CreationMeta::INFERENCE_MODE
-                        : !c10::GradMode::is_enabled()     ? autograd::CreationMeta::NO_GRAD_MODE
-                                                           : autograd::CreationMeta::DEFAULT;
-  tensor = autograd::as_view(base, tensor, /*is_bw_differentiable=*/!detached, /*is_fw_differentiable=*/false,
+  }
+  const auto creation = c10::InferenceMode::is_enabled() ? autograd::CreationMeta::INFERENCE_MODE
+                        : !c10::GradMode::is_enabled()   ? autograd::CreationMeta::NO_GRAD_MODE
+                                                         : autograd::CreationMeta::DEFAULT;
+  tensor = autograd::as_view(base, tensor, /*is_bw_differentiable=*/true, /*is_fw_differentiable=*/false,
                              nullptr, nullptr, creation);
   if (requires_grad) autograd::impl::set_gradient_edge(tensor, new_history(tensor));
   return tensor;
 }
 
 void attach_history(const at::Tensor& tensor) { autograd::impl::rebase_history(tensor, new_history(tensor)); }
+
+bool has_drifted(const at::Tensor& tensor, const Tracer& tracer) {
+  const auto* meta = autograd::impl::get_autograd_meta(tensor);
+  if (!meta) return tracer.leaf_with_gradient();
+  if (!meta->hooks_.empty() || meta->retains_grad_ || meta->post_acc_grad_hooks_) return true;
+  if (meta->is_view_) return false;  // follows its base, which is looked at when it is used itself
+  if (!meta->grad_fn_) return meta->requires_grad_ != tracer.leaf_with_gradient();
+  const autograd::Node& node = *meta->grad_fn_;
+  return typeid(node) != typeid(TracedHistory) && typeid(node) != typeid(autograd::CopySlices);
+}
 
 void drop_history(const at::Tensor& tensor) {
   if (tensor.is_view()) raise_break("detach_view", "detach_() on a view");

@@ -25,12 +25,16 @@ class Tracer final : public c10::TensorImpl {
 
   const Identity& identity() const { return identity_; }
   void set_value(uint32_t value) { identity_.value = value; }
+  bool leaf_with_gradient() const { return leaf_with_gradient_; }
+  void set_leaf_with_gradient() { leaf_with_gradient_ = true; }
   void set_meta(const TensorMeta& meta);
 
   c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(const c10::VariableVersion& version,
                                                          bool allow_metadata_change) const override;
   c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(c10::VariableVersion&& version,
                                                          bool allow_metadata_change) const override;
+  // Asked before any access to memory, and by nothing that a capture needs.
+  bool has_storage() const override;
   void shallow_copy_from(const c10::intrusive_ptr<TensorImpl>& source) override;
 
  protected:
@@ -39,6 +43,7 @@ class Tracer final : public c10::TensorImpl {
 
  private:
   Identity identity_;
+  bool leaf_with_gradient_ = false;  // as it was made: an argument that is a leaf
 };
 
 Tracer* as_tracer(const at::TensorBase& tensor);
@@ -60,6 +65,10 @@ c10::BackendComponent backend_of(c10::DeviceType device);
 
 // Never zero, never given twice.
 uint64_t new_memory();
+
+// Whether something other than an operator changed its autograd state: requires_grad_(), a hook, a custom
+// autograd function. Operators recorded from here on would not see that when they are replayed.
+bool has_drifted(const at::Tensor& tensor, const Tracer& tracer);
 
 TensorMeta meta_of(const at::TensorBase& tensor);
 

@@ -37,6 +37,7 @@ class Report:
     agreed: int = 0
     reasons: collections.Counter[str] = field(default_factory=collections.Counter)
     dispatched: int = 0
+    meta: int = 0
     inferred: int = 0
 
     @property
@@ -68,7 +69,9 @@ def fresh(leaf: Any, layout: str = "plain") -> Any:
         base = relaid(leaf.detach(), layout)
         copy = torch.empty_strided(base.shape, base.stride(), dtype=base.dtype, device=base.device)
         if base.numel():
-            span = 1 + sum((size - 1) * stride for size, stride in zip(base.shape, base.stride(), strict=True))
+            span = 1 + sum(
+                (size - 1) * stride for size, stride in zip(base.shape, base.stride(), strict=True)
+            )
             flat = torch.as_strided(base.resolve_conj().resolve_neg(), (span,), (1,), base.storage_offset())
             copy = torch.as_strided(flat.clone(), base.shape, base.stride(), 0)
     return copy.requires_grad_(leaf.requires_grad)
@@ -117,7 +120,9 @@ def equal(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def differs(kind: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> str | None:
-    for what, a, b in zip(("shape", "dtype", "stride", "device", "grad", "conj", "offset"), found, expected, strict=True):
+    for what, a, b in zip(
+        ("shape", "dtype", "stride", "device", "grad", "conj", "offset"), found, expected, strict=True
+    ):
         if a != b:
             return f"{kind} {what} {a} for {b}"
     return None
@@ -148,6 +153,7 @@ def check(op: Any, args: Any, kwargs: Any, layout: str, report: Report, values: 
         return f"raises {type(error).__name__}: " + (str(error).splitlines() or [""])[0][:100]
     counters = trace.counters
     report.dispatched += counters["dispatched_meta_calls"]
+    report.meta += counters["meta_calls"]
     report.inferred += 1
     inputs = [fresh(leaf, layout) for leaf in pytree.tree_leaves(tree) if is_tensor(leaf)]
     by_leaf = iter(inputs)
@@ -184,9 +190,12 @@ def samples_of(info: Any, dtype: torch.dtype) -> Iterator[Any]:
     yield from info.sample_inputs("cpu", dtype, requires_grad=grad)
 
 
-def run_info(info: Any, dtypes: list[torch.dtype], layouts: tuple[str, ...], limit: int, gradients: bool = False) -> Report:
+def run_info(
+    info: Any, dtypes: list[torch.dtype], layouts: tuple[str, ...], limit: int, gradients: bool = False
+) -> Report:
     name = info.name + (f".{info.variant_test_name}" if info.variant_test_name else "")
     report = Report(name)
+    st.clear_memo()
     for dtype in dtypes:
         if dtype not in info.supported_dtypes("cpu"):
             continue
@@ -219,11 +228,17 @@ def chosen(names: list[str]) -> list[Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*")
     parser.add_argument("--dtypes", default="float32")
-    parser.add_argument("--layouts", action="store_true", help="also transposed, channels-last and expanded inputs")
-    parser.add_argument("--gradients", action="store_true", help="also with a gradient for one tensor at a time")
+    parser.add_argument(
+        "--layouts", action="store_true", help="also transposed, channels-last and expanded inputs"
+    )
+    parser.add_argument(
+        "--gradients", action="store_true", help="also with a gradient for one tensor at a time"
+    )
     parser.add_argument("--limit", type=int, default=10**9, help="samples per operator and dtype")
     parser.add_argument("--part", default="0/1", help="this part of the list, as in 2/8")
     parser.add_argument("--jobs", type=int, default=0, help="split over processes")
@@ -236,7 +251,7 @@ def main() -> int:
     dtypes = [getattr(torch, name) for name in options.dtypes.split(",")]
     layouts = LAYOUTS if options.layouts else LAYOUTS[:1]
     part, parts = map(int, options.part.split("/"))
-    agreed = total = without = 0
+    agreed = total = without = ruled = 0
     for info in chosen(options.names)[part::parts]:
         report = run_info(info, dtypes, layouts, options.limit, options.gradients)
         if not report.samples:
@@ -244,31 +259,42 @@ def main() -> int:
         total += 1
         agreed += report.good
         without += report.inferred > 0 and report.dispatched == 0
+        ruled += report.inferred > 0 and report.dispatched == report.meta == 0
         if report.dispatched and options.verbose:
             print(f"dispatched meta: {report.name}", flush=True)
         if not report.good:
             print(f"{report.name}: {report.agreed} of {report.samples} samples", flush=True)
             for reason, count in report.reasons.most_common(4):
                 print(f"    {count} x {reason}", flush=True)
-    print(f"{agreed} of {total} agree; {without} without a dispatched meta kernel", flush=True)
+    print(
+        f"{agreed} of {total} agree; {without} without a dispatched meta kernel, {ruled} by rules alone",
+        flush=True,
+    )
     return 0
 
 
 def run_parts(arguments: list[str], jobs: int) -> int:
     """Each part in a process of its own: a crash costs its part only, and memory stays small."""
-    arguments = [a for i, a in enumerate(arguments) if a != "--jobs" and (i == 0 or arguments[i - 1] != "--jobs")]
-    agreed = total = without = 0
+    arguments = [
+        a for i, a in enumerate(arguments) if a != "--jobs" and (i == 0 or arguments[i - 1] != "--jobs")
+    ]
+    agreed = total = without = ruled = 0
     for part in range(jobs):
         command = [sys.executable, __file__, *arguments, "--part", f"{part}/{jobs}"]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
         *lines, last = done.stdout.splitlines() or [""]
         print("\n".join(lines), flush=True)
         if "agree;" not in last:
-            print(last, f"\n*** part {part}/{jobs} ended with {done.returncode}: {done.stderr[-600:]}", flush=True)
+            print(
+                last,
+                f"\n*** part {part}/{jobs} ended with {done.returncode}: {done.stderr[-600:]}",
+                flush=True,
+            )
             continue
         words = last.split()
-        agreed, total, without = agreed + int(words[0]), total + int(words[2]), without + int(words[4])
-    print(f"{agreed} of {total} agree; {without} without a dispatched meta kernel")
+        agreed, total = agreed + int(words[0]), total + int(words[2])
+        without, ruled = without + int(words[4]), ruled + int(words[10])
+    print(f"{agreed} of {total} agree; {without} without a dispatched meta kernel, {ruled} by rules alone")
     return 0
 
 

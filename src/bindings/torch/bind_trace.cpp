@@ -6,6 +6,7 @@
 #include "backends/native/program.h"
 #include "core/ir/print.h"
 #include "torch/capture_break.h"
+#include "torch/inference.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
 
@@ -130,6 +131,7 @@ void bind_trace(py::module_& module) {
       .def_property_readonly("counters", &counters)
       .def_property_readonly("node_count", [](const Trace& t) { return t.session->graph.nodes().size(); })
       .def("replay", &replay, py::arg("inputs"));
+  module.def("clear_memo", &clear_memo);
   module.def("trace", &trace, py::arg("function"), py::arg("args") = py::tuple(),
              py::arg("kwargs") = py::dict());
 }

@@ -183,21 +183,25 @@ bool masked_fill(const Call& call, Answer& answer) {
     if (!std::equal(sizes.begin(), sizes.end(), self.sizes.begin())) return false;
     return answer.same(0, self), true;
   }
-  // The result is a copy of self expanded to the mask.
   Sizes sizes = self.sizes;
   if (!broadcast(sizes, call.tensor(1).sizes)) return false;
-  TensorMeta expanded = self;
-  if (sizes.size() != self.sizes.size() || !std::equal(sizes.begin(), sizes.end(), self.sizes.begin())) {
-    expanded.sizes = sizes;
-    expanded.strides = Sizes(sizes.size());
-    const size_t extra = sizes.size() - self.sizes.size();
-    for (size_t i = 0; i < self.sizes.size(); ++i) {
-      expanded.strides[extra + i] = self.sizes[i] == sizes[extra + i] ? self.strides[i] : Size(0);
-    }
-  }
-  answer.fresh(fresh_like(self, sizes, preserved_strides(expanded)));
+  answer.fresh(fresh_meta(sizes, self.dtype, self.device));
   return true;
 }
+
+// huber_loss(self, target, reduction, …): one number unless the losses are wanted one by one.
+bool reduced_loss(const Call& call, Answer& answer, int reduction) {
+  const TensorMeta& self = call.tensor(0);
+  Sizes sizes = self.sizes;
+  if (call.integer(reduction) == 0 || !c10::isFloatingType(self.dtype) || self.dtype != call.tensor(1).dtype)
+    return false;
+  if (!broadcast(sizes, call.tensor(1).sizes)) return false;
+  answer.fresh(fresh_meta({}, self.dtype, self.device));
+  return true;
+}
+
+bool loss(const Call& call, Answer& answer) { return reduced_loss(call, answer, 2); }
+bool weighted_loss(const Call& call, Answer& answer) { return reduced_loss(call, answer, 3); }
 
 #define STATOR_TENSOR_FORMS(name, rule) \
   {name ".Tensor", rule}, {name "_.Tensor", rule}, { name ".out", rule }
@@ -297,6 +301,11 @@ constexpr RuleEntry kRules[] = {
     {"aten::clamp_.Tensor", clamp_tensors},
     {"aten::clamp_min.Tensor", clamp_tensors},
     {"aten::clamp_max.Tensor", clamp_tensors},
+    {"aten::_prelu_kernel", equal_dtypes},
+    {"aten::mse_loss", loss},
+    {"aten::huber_loss", loss},
+    {"aten::smooth_l1_loss", loss},
+    {"aten::binary_cross_entropy", weighted_loss},
     {"aten::masked_fill.Scalar", masked_fill},
     {"aten::masked_fill.Tensor", masked_fill},
     {"aten::masked_fill_.Scalar", masked_fill},

@@ -20,14 +20,29 @@ struct Convolution {
   Size groups = 1;
 };
 
-// The CPU kernels work in channels last where input or weight is laid out so. A convolution over one
-// dimension is done as one over two.
-c10::MemoryFormat convolution_format(const TensorMeta& input, const TensorMeta& weight) {
+// A convolution over one dimension is done as one over two.
+TensorMeta over_two(TensorMeta meta) {
+  if (meta.dim() != 3) return meta;
+  const Size stride = meta.sizes[2] * meta.strides[2];
+  meta.sizes.insert(meta.sizes.begin() + 2, Size(1));
+  meta.strides.insert(meta.strides.begin() + 2, stride);
+  return meta;
+}
+
+// The CPU kernels work in channels last where input or weight is laid out so, save the transposed one over
+// three dimensions.
+Sizes convolution_strides(const TensorMeta& input, const TensorMeta& weight, const Sizes& sizes,
+                          bool transposed) {
+  if (transposed && sizes.size() == 5) return contiguous_strides(sizes);
   for (const TensorMeta* meta : {&input, &weight}) {
-    const auto format = suggested_format(*meta);
-    if (format != c10::MemoryFormat::Contiguous) return format;
+    const auto format = suggested_format(over_two(*meta));
+    if (format == c10::MemoryFormat::Contiguous) continue;
+    if (sizes.size() != 3) return strides_for(sizes, format);
+    Sizes strides = strides_for({sizes[0], sizes[1], Size(1), sizes[2]}, format);
+    strides.erase(strides.begin() + 2);
+    return strides;
   }
-  return c10::MemoryFormat::Contiguous;
+  return contiguous_strides(sizes);
 }
 
 bool answer_convolution(const Call& call, Answer& answer, Convolution c) {
@@ -35,7 +50,7 @@ bool answer_convolution(const Call& call, Answer& answer, Convolution c) {
   const int64_t spatial = weight.dim() - 2;
   if (spatial < 1 || spatial > 3 || input.dim() != weight.dim() || !input.device.is_cpu()) return false;
   if (input.dtype != weight.dtype || (call.has(2) && call.tensor(2).dtype != input.dtype)) return false;
-  if (!c10::isFloatingType(input.dtype) || numel(input) == 0 || numel(weight) == 0) return false;
+  if (c10::isComplexType(input.dtype) || numel(input) == 0 || numel(weight) == 0) return false;
   if (!spread(c.stride, spatial) || !spread(c.padding, spatial) || !spread(c.dilation, spatial)) return false;
   if (c.transposed && !spread(c.output_padding, spatial)) return false;
   const Size channels = c.transposed ? weight.sizes[0] : weight.sizes[1] * c.groups;
@@ -51,7 +66,7 @@ bool answer_convolution(const Call& call, Answer& answer, Convolution c) {
     if (length < 1) return false;
     sizes.push_back(length);
   }
-  answer.fresh(fresh_like(input, sizes, strides_for(sizes, convolution_format(input, weight))));
+  answer.fresh(fresh_like(input, sizes, convolution_strides(input, weight, sizes, c.transposed)));
   return true;
 }
 

@@ -68,6 +68,7 @@ bool is_channels_last(const TensorMeta& meta) {
 bool is_dense(const TensorMeta& meta) {
   const size_t rank = meta.sizes.size();
   if (rank == 1) return meta.sizes[0] < 2 || meta.strides[0] == 1;
+  if (numel(meta) == 0) return true;
   std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {

@@ -121,6 +121,14 @@ bool matmul(const Call& call, Answer& answer) {
   return false;
 }
 
+// transformers' experts: rows of the input, each times the matrix of its group.
+bool grouped(const Call& call, Answer& answer) {
+  const TensorMeta &input = call.tensor(0), &weight = call.tensor(1);
+  if (input.dim() != 2 || weight.dim() != 3 || !same_type(input, weight)) return false;
+  if (!(input.sizes[1] == weight.sizes[1])) return false;
+  return answer_product(call, answer, input, {input.sizes[0], weight.sizes[2]});
+}
+
 constexpr RuleEntry kRules[] = {
     {"aten::mm", mm},           {"aten::mm.out", mm},
     {"aten::bmm", bmm},         {"aten::bmm.out", bmm},
@@ -131,7 +139,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::addmv", addmv},     {"aten::addmv_", addmv},
     {"aten::baddbmm", baddbmm}, {"aten::baddbmm_", baddbmm},
     {"aten::addbmm", addbmm},   {"aten::linear", linear},
-    {"aten::matmul", matmul},
+    {"aten::matmul", matmul},   {"transformers::grouped_mm_fallback", grouped},
 };
 
 }  // namespace

@@ -66,6 +66,28 @@ bool batch_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+bool native_batch_norm(const Call& call, Answer& answer) {
+  if (!batch_norm(call, answer)) return false;
+  const TensorMeta& input = call.tensor(0);
+  const auto dtype = statistics_dtype(input, call, 1, 2);
+  const Size kept = call.boolean(5) ? input.sizes[1] : Size(0);
+  answer.fresh(fresh_meta({kept}, dtype, input.device));
+  answer.fresh(fresh_meta({kept}, dtype, input.device));
+  return true;
+}
+
+// native_group_norm(input, weight, bias, N, C, HxW, group, eps)
+bool native_group_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || input.dim() < 2) return false;
+  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, suggested_format(input))));
+  const auto dtype = statistics_dtype(input, call, 1, 2);
+  const Sizes sizes{call.size(3), call.size(6)};
+  answer.fresh(fresh_meta(sizes, dtype, input.device));
+  answer.fresh(fresh_meta(sizes, dtype, input.device));
+  return true;
+}
+
 // softmax.int(self, dim, dtype); the result is contiguous.
 bool softmax(const Call& call, Answer& answer) {
   const TensorMeta& self = call.tensor(0);
@@ -121,8 +143,12 @@ constexpr RuleEntry kRules[] = {
     {"aten::native_layer_norm", native_layer_norm},
     {"aten::group_norm", group_norm},
     {"aten::batch_norm", batch_norm},
+    {"aten::native_batch_norm", native_batch_norm},
+    {"aten::_native_batch_norm_legit", native_batch_norm},
+    {"aten::native_group_norm", native_group_norm},
     {"aten::softmax.int", softmax},
     {"aten::log_softmax.int", softmax},
+    {"aten::_safe_softmax", softmax},
     {"aten::_softmax", softmax_kernel},
     {"aten::_log_softmax", softmax_kernel},
     {"aten::dropout", dropout},

@@ -159,6 +159,13 @@ bool count_nonzero(const Call& call, Answer& answer) {
   return answer_reduction(call, answer, dims, false, ScalarType::Long);
 }
 
+bool trace(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (self.dim() != 2) return false;
+  answer.fresh(fresh_meta({}, is_integral(self.dtype) ? ScalarType::Long : self.dtype, self.device));
+  return true;
+}
+
 bool median_all(const Call& call, Answer& answer) { return extremum_all(call, answer); }
 
 // cumsum(self, dim, *, dtype)
@@ -215,6 +222,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::linalg_vector_norm", vector_norm},
     {"aten::count_nonzero", count_nonzero},
     {"aten::count_nonzero.dim_IntList", count_nonzero},
+    {"aten::trace", trace},
     {"aten::cumsum", scan},
     {"aten::cumsum_", scan},
     {"aten::cumprod", scan},

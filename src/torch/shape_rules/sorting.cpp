@@ -66,6 +66,25 @@ bool bucketize(const Call& call, Answer& answer) {
   return true;
 }
 
+// With a given number of classes: torch checks the values, but the shape does not depend on them.
+bool one_hot(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const Size classes = call.size(1);
+  if (!(classes > 0) || self.dtype != ScalarType::Long) return false;
+  Sizes sizes = self.sizes;
+  sizes.push_back(classes);
+  answer.fresh(fresh_meta(sizes, ScalarType::Long, self.device));
+  return true;
+}
+
+// searchsorted.Tensor(sorted_sequence, self, *, out_int32, right, side, sorter)
+bool searchsorted(const Call& call, Answer& answer) {
+  const TensorMeta &sequence = call.tensor(0), &self = call.tensor(1);
+  if (sequence.dtype != self.dtype || (sequence.dim() != 1 && sequence.dim() != self.dim())) return false;
+  answer.fresh(fresh_meta(self.sizes, call.boolean(2) ? ScalarType::Int : ScalarType::Long, self.device));
+  return true;
+}
+
 // _scaled_dot_product_flash_attention_for_cpu(query, key, value, …): written with heads next to last.
 bool flash_attention(const Call& call, Answer& answer) {
   const TensorMeta &query = call.tensor(0), &value = call.tensor(2);
@@ -89,6 +108,8 @@ constexpr RuleEntry kRules[] = {
     {"aten::topk", topk},
     {"aten::histc", histc},
     {"aten::bucketize.Tensor", bucketize},
+    {"aten::searchsorted.Tensor", searchsorted},
+    {"aten::one_hot", one_hot},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention},
 };
 

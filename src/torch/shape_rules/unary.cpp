@@ -35,8 +35,9 @@ bool absolute(const Call& call, Answer& answer) {
 }
 
 bool angle(const Call& call, Answer& answer) {
-  const auto dtype = call.tensor(0).dtype;
-  return answer_pointwise(call, answer, {0}, c10::isComplexType(dtype) ? to_real(dtype) : to_float(dtype));
+  const TensorMeta& self = call.tensor(0);
+  if (!c10::isComplexType(self.dtype)) return floating(call, answer);
+  return answer_result(call, answer, fresh_meta(self.sizes, to_real(self.dtype), self.device));
 }
 
 bool predicate(const Call& call, Answer& answer) {
