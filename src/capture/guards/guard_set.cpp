@@ -77,9 +77,10 @@ struct Checker {
 };
 
 
-std::string text(PyObject* object) {
-  if (object == nullptr) return "<absent>";
-  if (!is_constant(object)) return std::string("<") + Py_TYPE(object)->tp_name + " object>";
+// An object that is compared by identity may be gone by now: nothing is asked of it.
+std::string text(const ExpectedValue& value) {
+  PyObject* object = value.constant.get();
+  if (object == nullptr) return value.object == nullptr ? "<absent>" : "<the same object>";
   auto repr = Ref<>::steal(PyObject_Repr(object));
   const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
   if (utf8 == nullptr) PyErr_Clear();
@@ -92,7 +93,7 @@ struct Describer {
     std::string all;
     for (const DictGuard::Read& read : guard.reads) {
       if (!all.empty()) all += ", ";
-      all += "[" + text(read.key.get()) + "] is " + text(read.value.object);
+      all += "[" + text(expect(read.key.get())) + "] is " + text(read.value);
     }
     return all;
   }
@@ -102,7 +103,7 @@ struct Describer {
   std::string operator()(const TypeGuard&) const { return "is an unchanged class"; }
   std::string operator()(const ObjectGuard& guard) const { return std::string("is a ") + guard.type->tp_name; }
   std::string operator()(const FunctionGuard&) const { return "has the same code and defaults"; }
-  std::string operator()(const CellGuard& guard) const { return "holds " + text(guard.content.object); }
+  std::string operator()(const CellGuard& guard) const { return "holds " + text(guard.content); }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
 };
 

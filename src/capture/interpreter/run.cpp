@@ -155,6 +155,7 @@ enter_frame:
   if constexpr (How::kCaptures) {
     PyObject* const first_argument = frame->code->co_argcount > 0 ? fast[0] : nullptr;
     if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument)) goto error;
+    if (ip == code->instructions.data()) recording->bound(frame);
   }
   if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;
   DISPATCH();

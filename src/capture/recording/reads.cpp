@@ -216,8 +216,26 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
     if (!entering(reinterpret_cast<PyFunctionObject*>(owner), nullptr)) return false;
     return is_fresh(owner) || read_instance_attribute(owner, name);
   }
-  if (Py_IS_TYPE(owner, &PySuper_Type)) return true;  // made here; the class that super() names was read when it was called
+  if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(owner, name);
   return read_instance_attribute(owner, name);
+}
+
+// The lookup of super(): the classes behind one of them in the order of the object's class.
+bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
+  auto after = Ref<>::steal(PyObject_GetAttrString(super, "__thisclass__"));
+  auto of = Ref<>::steal(PyObject_GetAttrString(super, "__self_class__"));
+  if (!after || !of) return false;
+  if (!PyType_Check(of.get())) return stop("unguardable", "super() without an object");
+  auto* type = reinterpret_cast<PyTypeObject*>(of.get());
+  if (!read_type(type)) return false;
+  bool behind = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
+    PyObject* value = behind ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name) : nullptr;
+    if (value != nullptr) return pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name);
+    behind = behind || base == after.get();
+  }
+  return true;
 }
 
 bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {

@@ -41,6 +41,13 @@ class Recording {
   bool before(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   // Before a function's frame is entered, however it was called.
   bool entering(PyFunctionObject* function, PyObject* first_argument);
+  // A frame whose arguments were just bound: its **kwargs dictionary was made for it.
+  void bound(cpython::Frame* frame) {
+    const PyCodeObject* code = frame->code;
+    if (!(code->co_flags & CO_VARKEYWORDS)) return;
+    const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
+    if (PyObject* keywords = frame->localsplus[index]) make_fresh(keywords);
+  }
   // A value that a captured function returned to its caller.
   void returned(PyObject* value) {
     if (PyGen_CheckExact(value) || PyCoro_CheckExact(value) || PyAsyncGen_CheckExact(value)) note_result(value);
@@ -86,6 +93,7 @@ class Recording {
   bool before_write(PyObject* object, const char* what);
   bool read_instance_attribute(PyObject* owner, PyObject* name);
   bool read_object(PyObject* object);
+  bool read_super_attribute(PyObject* super, PyObject* name);
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
   bool pin_method(PyFunctionObject* function, PyObject* first_argument);

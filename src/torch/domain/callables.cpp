@@ -92,7 +92,7 @@ CallKind classify_torch_callable(PyObject* callable) {
       if (kPure.count(name)) return CallKind::pure;
       return kNotCaptured.count(name) || name == "from_numpy" || name == "frombuffer" ? CallKind::reads : CallKind::tensor;
     }
-    if (self != nullptr && THPVariable_Check(self)) return classify_method(text_attribute(callable, "__name__"));
+    if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return classify_method(text_attribute(callable, "__name__"));
     const std::string module = text_attribute(callable, "__module__");
     if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
       const std::string name = text_attribute(callable, "__name__");

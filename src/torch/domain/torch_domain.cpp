@@ -93,7 +93,10 @@ class TorchCapture final : public DomainCapture {
 class TorchDomain final : public Domain {
  public:
   explicit TorchDomain(GraphBackend backend) : backend_(backend) {}
-  bool is_tensor(PyObject* object) const override { return THPVariable_Check(object); }
+  // Not THPVariable_Check, which may run Python code of the class.
+  bool is_tensor(PyObject* object) const override {
+    return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
+  }
   bool is_immutable(PyObject* object) const override {
     return THPDtype_Check(object) || THPDevice_Check(object) || THPSize_Check(object) || THPLayout_Check(object) ||
            THPMemoryFormat_Check(object);
