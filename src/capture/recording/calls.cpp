@@ -93,25 +93,41 @@ static std::string describe(PyObject* callable) {
   return utf8 != nullptr ? utf8 : Py_TYPE(callable)->tp_name;
 }
 
+// The descriptor behind a method of `owner` that is implemented by `method`, where a class of its defines it so.
+static PyObject* descriptor_of(PyObject* owner, PyObject* name, const PyMethodDef* method) {
+  PyObject* mro = Py_TYPE(owner)->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); i++) {
+    PyObject* found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, name);
+    if (found != nullptr && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
+        reinterpret_cast<PyMethodDescrObject*>(found)->d_method == method) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
 // The descriptor or function behind a bound C method, and what it is bound to.
 static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   *self = nullptr;
-  PyObject* owner = nullptr;
-  if (PyCFunction_Check(callable)) {
-    owner = PyCFunction_GET_SELF(callable);
-  } else if (cpython::is_method_wrapper(callable)) {
-    kept = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
-    owner = kept.get();
-  }
-  if (owner == nullptr || PyModule_Check(owner)) return callable;
+  const bool is_wrapper = cpython::is_method_wrapper(callable);
+  if (!is_wrapper && !PyCFunction_Check(callable)) return callable;
+  kept = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
   auto name = Ref<>::steal(PyObject_GetAttrString(callable, "__name__"));
-  if (!name) {
+  PyObject* owner = kept.get();
+  if (owner == nullptr || !name || PyModule_Check(owner)) {
     PyErr_Clear();
     return callable;
   }
-  // Class methods and __new__ are found on the class itself, methods on the class of what they are bound to.
-  PyObject* found = PyType_Check(owner) ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name.get()) : nullptr;
-  if (found == nullptr || PyFunction_Check(found)) found = _PyType_Lookup(Py_TYPE(owner), name.get());
+  PyObject* found = nullptr;
+  if (is_wrapper) {
+    auto holder = Ref<>::steal(PyObject_GetAttrString(callable, "__objclass__"));
+    if (holder) found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(holder.get())->tp_dict, name.get());
+  } else if (PyType_Check(owner)) {
+    found = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name.get());  // class methods and __new__
+    if (found != nullptr && PyFunction_Check(found)) found = nullptr;
+  }
+  if (found == nullptr && !is_wrapper) found = descriptor_of(owner, name.get(), reinterpret_cast<PyCFunctionObject*>(callable)->m_ml);
+  PyErr_Clear();
   if (found == nullptr) return callable;
   *self = owner;
   return found;
