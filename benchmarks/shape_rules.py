@@ -1,7 +1,7 @@
 """What a captured operator costs, by the source of its shape.
 
-python benchmarks/shape_rules.py prints the median microseconds of one operator in a capture, recording and the
-tracer included, and writes them to benchmarks/results/shape_rules.json.
+python benchmarks/shape_rules.py prints the median microseconds of one operator in a capture, recording
+and the tracer included, and writes them to benchmarks/results/shape_rules.json.
 """
 
 import json
@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-
 import stator._torch as st
+import torch
 
 Operator = Callable[[torch.Tensor], torch.Tensor]
 

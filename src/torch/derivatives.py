@@ -8,14 +8,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import torch
 import torchgen
+
+import torch
 
 NOT_ARGUMENTS = {"name", "result", "output_differentiability", "dispatch", "Default", "AutogradNestedTensor"}
 
 
 def entries(text: str) -> Iterator[tuple[str, set[str], list[bool], str]]:
-    """Name with overload, differentiable arguments, differentiability of outputs (empty: not said), formulas."""
+    """Name with overload, differentiable arguments, differentiability of outputs (or nothing), formulas."""
     for block in re.split(r"(?m)^- name: ", text)[1:]:
         name = block.split("(", 1)[0].strip()
         arguments: set[str] = set()
@@ -51,12 +52,8 @@ def main() -> None:
             outputs = sum(1 << i for i in range(len(schema.returns)) if i < len(said) and said[i])
             known = rows.get(form, (0, 0))
             rows[form] = (known[0] | mask, known[1] | outputs)
-    print(
-        "// src/torch/derivatives.def: arguments and outputs of operators that take part in derivatives, as bit masks."
-    )
-    print(
-        f"// Written by derivatives.py from the tables of torch {torch.__version__.split('+')[0]}. Not listed: none."
-    )
+    print("// src/torch/derivatives.def: arguments and outputs of operators in derivatives, as bit masks.")
+    print(f"// Written by derivatives.py from the tables of torch {torch.__version__.split('+')[0]}.")
     print("// clang-format off")
     for name, (mask, outputs) in sorted(rows.items()):
         print(f'STATOR_DERIVATIVE("aten::{name}", {mask:#x}, {outputs:#x})')

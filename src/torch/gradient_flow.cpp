@@ -2,6 +2,7 @@
 #include "torch/gradient_flow.h"
 
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "torch/capture_break.h"
 #include "torch/tensors_in.h"
@@ -15,7 +16,10 @@ void flow_gradients(const OperatorInfo& info, std::span<const c10::IValue> argum
     for_each_tensor(arguments[i],
                     [&](const at::Tensor& tensor) { any |= tensor.defined() && tensor.requires_grad(); });
   }
-  any = any && c10::GradMode::is_enabled();
+  // Python's factory functions call torch below autograd.
+  const bool below =
+      c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality);
+  any = any && c10::GradMode::is_enabled() && !below;
   const auto apply = [&](OutputSpec& spec, bool flows) {
     if (spec.kind == OutputSpec::Kind::undefined) return;
     const bool differentiable = c10::isFloatingType(spec.meta.dtype) || c10::isComplexType(spec.meta.dtype);

@@ -36,4 +36,13 @@ const c10::KernelFunction* hidden_meta_kernel(const c10::OperatorHandle& op) {
   return nullptr;
 }
 
+bool has_no_derivative(const c10::OperatorHandle& op) {
+  const auto* registered = kernels_of(definition_of(op)->op);
+  const auto found = registered->find(c10::DispatchKey::Autograd);
+  if (found == registered->end()) return false;
+  // Formulas are compiled, so their kernels can be called unboxed. The one kernel for all others cannot.
+  const c10::KernelFunction& kernel = found->second.front().kernel;
+  return !kernel.isValidUnboxed() && !kernel.isValidSymUnboxed() && !kernel.isFallthrough();
+}
+
 }  // namespace stator

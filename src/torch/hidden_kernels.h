@@ -9,4 +9,7 @@ namespace stator {
 // functions over most of these; running one of those costs 100 to 1000 us, and 0.9 s the first time.
 const c10::KernelFunction* hidden_meta_kernel(const c10::OperatorHandle& op);
 
+// Whether autograd has no formula for the operator: its outputs get a history that refuses to run backward.
+bool has_no_derivative(const c10::OperatorHandle& op);
+
 }  // namespace stator

@@ -3,6 +3,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <bit>
 
@@ -99,8 +100,11 @@ void MemoKey::build(const OperatorInfo& info, std::span<const c10::IValue> argum
   words.clear();
   valid = true;
   words.push_back(reinterpret_cast<uint64_t>(&info));
+  const bool below =
+      c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality);
   words.push_back(current_modes().word() |
-                  static_cast<uint64_t>(at::globalContext().deterministicAlgorithms()) << 4);
+                  static_cast<uint64_t>(at::globalContext().deterministicAlgorithms()) << 4 |
+                  static_cast<uint64_t>(below) << 5);
   Writer writer{*this};
   for (const c10::IValue& argument : arguments) {
     if (argument.isIntList()) {

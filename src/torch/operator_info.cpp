@@ -91,7 +91,8 @@ void read_derivatives(OperatorInfo& info) {
   const auto row = composites.find(info.name);
   if (row != composites.end()) info.differentiable = row->second;
   const bool foreign = info.name.rfind("aten::", 0) != 0;
-  if (row == composites.end() && (info.composite_implicit || foreign || info.name == "aten::copy_")) {
+  if (row == composites.end() &&
+      (info.composite_implicit || foreign || info.name == "aten::copy_" || has_no_derivative(info.handle))) {
     info.differentiable = kAll;
   }
   info.differentiable_outputs = kAll;

@@ -1,6 +1,7 @@
 """Traces and replays the samples of torch's OpInfo list and compares with eager.
 
-python tests/torch/opinfo.py [names…] [--dtypes float32,int64] [--layouts] [--gradients] [--limit N] [--jobs N]
+python tests/torch/opinfo.py [names…] [--dtypes float32,int64] [--layouts] [--gradients] [--limit N]
+    [--part I/N] [--jobs N]
 prints `N of M agree` and each operator that does not, with its reason.
 """
 
@@ -14,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 import torch.utils._pytree as pytree
 
 import stator._torch as st
+import torch
 
 # Their results are not values that a program may rely on.
 UNINITIALISED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"}

@@ -4,6 +4,7 @@ import warnings
 
 import opinfo
 import pytest
+
 import torch
 
 # Operators that break, by reason. Everything else agrees.

@@ -3,10 +3,10 @@
 import copy
 
 import pytest
-import torch
-from torch import nn
 
 import stator._torch as st
+import torch
+from torch import nn
 
 
 def conv_net() -> nn.Module:

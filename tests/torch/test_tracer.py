@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 import stator._torch as st
+import torch
 
 
 def same(function: Callable[..., Any], *args: torch.Tensor) -> Any:
