@@ -1,12 +1,14 @@
 // src/backends/native/program.cpp: compiles a graph into instructions and replays them.
 #include "backends/native/program.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <stdexcept>
 
 #include "backends/native/boxing.h"
 #include "backends/native/modes.h"
+#include "torch/hidden_kernels.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
 
@@ -14,10 +16,22 @@ namespace stator::native {
 
 namespace {
 
+// Python's factory functions (randint_like) call torch below autograd. It shows where an operator without a
+// derivative has outputs without a history.
+bool was_below_autograd(const ir::Graph& graph, const ir::Node& node, const OperatorInfo& info) {
+  if (info.written != 0 || info.composite_implicit || !has_no_derivative(info.handle)) return false;
+  for (ir::ValueId value : ir::Graph::outputs(node)) {
+    const ir::Value& output = graph.value(value);
+    if (output.requires_grad() || output.alias != ir::AliasKind::kFresh) return false;
+  }
+  return true;
+}
+
 struct Instruction {
   enum class Kind : uint8_t { call, mode, data, constant };
   Kind kind = Kind::call;
   bool returns_list = false;
+  bool below_autograd = false;
   const OperatorInfo* info = nullptr;
   ir::OpId op{};
   std::vector<ArgumentTemplate> arguments;
@@ -71,6 +85,7 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
     } else {
       instruction.info = torch_operator(node.op);
       if (!instruction.info) throw std::runtime_error("torch has no operator " + op.name);
+      instruction.below_autograd = was_below_autograd(graph, node, *instruction.info);
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
     }
     size_t position = 0;
@@ -114,7 +129,12 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs) const 
       case Instruction::Kind::call: {
         // The stack holds the only reference to a value at its last use, as a temporary does in eager code.
         for (uint32_t value : instruction.dead) values[value] = {};
-        instruction.info->handle.callBoxed(&stack);
+        if (instruction.below_autograd) {
+          const at::AutoDispatchBelowADInplaceOrView below;
+          instruction.info->handle.callBoxed(&stack);
+        } else {
+          instruction.info->handle.callBoxed(&stack);
+        }
         if (instruction.returns_list) {
           const auto elements = stack[0].toListRef();
           for (uint32_t i = 0; i < instruction.output_count; ++i)
