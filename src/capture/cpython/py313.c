@@ -1,10 +1,7 @@
 /* capture/cpython/py313.c: frames of CPython 3.13. */
 #define Py_BUILD_CORE_MODULE 1
 #include "capture/cpython/frame.h"
-
-#include <stddef.h>
-#include <string.h>
-
+#include "capture/cpython/opcode_rows.h"
 #include "internal/pycore_ceval.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
@@ -13,14 +10,13 @@
 #include "internal/pycore_pystate.h"
 #include "opcode.h"
 
-#include "capture/cpython/opcode_rows.h"
-
 #define STATOR_OPCODE_ROWS "capture/cpython/opcodes_py313.def"
 #include "capture/cpython/py_shared.inc"
-#include "capture/cpython/py312_plus.inc"
 
 SAME_OFFSET(code, f_executable);
 SAME_OFFSET(instruction, instr_ptr);
+
+#include "capture/cpython/py312_plus.inc"
 
 const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->eval_breaker; }
 
@@ -31,7 +27,8 @@ void stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
 
 typedef int (*EventFunction)(PyMonitoringState*, PyObject* code, int32_t offset);
 
-static void report(PyThreadState* thread, StatorFrame* frame, const StatorUnit* at, int event, EventFunction fire) {
+static void report(PyThreadState* thread, StatorFrame* frame, const StatorUnit* at, int event,
+                   EventFunction fire) {
   PyMonitoringState tools = {thread->interp->monitors.tools[event], 0};
   if (tools.active == 0 || thread->tracing || frame->code->co_flags & CO_NO_MONITORING_EVENTS) return;
   const ptrdiff_t unit = at - (StatorUnit*)_PyCode_CODE(frame->code);
