@@ -85,14 +85,12 @@ bool searchsorted(const Call& call, Answer& answer) {
   return true;
 }
 
-// _scaled_dot_product_flash_attention_for_cpu(query, key, value, …): written with heads next to last.
+// _scaled_dot_product_flash_attention_for_cpu(query, key, value, …): laid out as the query is.
 bool flash_attention(const Call& call, Answer& answer) {
   const TensorMeta &query = call.tensor(0), &value = call.tensor(2);
-  if (query.dim() != 4) return false;
+  if (query.dim() != 4 || !(value.sizes[3] == query.sizes[3])) return false;
   const Sizes& q = query.sizes;
-  const Size width = value.sizes[3];
-  TensorMeta out =
-      fresh_like(query, {q[0], q[1], q[2], width}, {q[2] * q[1] * width, width, q[1] * width, Size(1)});
+  TensorMeta out = fresh_like(query, q, preserved_strides(query));
   TensorMeta sums = fresh_like(query, {q[0], q[1], q[2]}, {q[2] * q[1], Size(1), q[1]});
   if (query.dtype == ScalarType::BFloat16 || query.dtype == ScalarType::Half) sums.dtype = ScalarType::Float;
   answer.fresh(std::move(out));
