@@ -171,3 +171,44 @@ def test_argument_containers_are_compared_by_structure() -> None:
     assert compiled([1, 2], {"k": 3}) == 6 and compiled.entries[0]["hits"] == 1
     assert compiled([1, 5], {"k": 3}) == 9
     assert compiled([1, 2], {"k": 4}) == 7
+
+
+def test_what_is_set_and_reset_is_no_effect() -> None:
+    class Flag:
+        on = False
+
+    flag = Flag()
+
+    def inner(n: int) -> int:
+        return n + 1 if flag.on else n
+
+    def outer(n: int) -> int:
+        before = flag.on
+        flag.on = True
+        try:
+            return inner(n)
+        finally:
+            flag.on = before
+
+    flag.on = False
+    compiled = capture.Compiled(outer)
+    assert [compiled(1), compiled(1)] == [2, 2] and flag.on is False
+    assert compiled.breaks == [] and compiled.entries[0]["hits"] == 1
+    flag.on = True
+    assert compiled(1) == 2 and flag.on is True
+
+
+def test_a_counter_counts() -> None:
+    class Counter:
+        def __init__(self) -> None:
+            self.n = 0
+
+    counter = Counter()
+
+    def count(by: int) -> int:
+        counter.n += by
+        return counter.n
+
+    compiled = capture.Compiled(count)
+    assert [compiled(2), compiled(2), compiled(3)] == [2, 4, 7] and counter.n == 7
+    assert "outside-effect" in compiled.breaks[0]

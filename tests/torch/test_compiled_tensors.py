@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-import torch
 
+import torch
 from stator.support import load_torch_extension
 
 load_torch_extension()

@@ -27,6 +27,13 @@ bool ExpectedValue::matches(PyObject* found) const {
   return PyObject_RichCompareBool(found, constant.get(), Py_EQ) == 1;
 }
 
+Ref<> read_slot(PyObject* object, PyObject* descriptor) {
+  auto value = Ref<>::steal(
+      Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  if (!value) PyErr_Clear();  // an empty slot
+  return value;
+}
+
 namespace {
 
 bool check_dict_contents(const DictGuard& guard) {
@@ -73,6 +80,7 @@ struct Checker {
            guard.function->func_kwdefaults == guard.keyword_defaults;
   }
   bool operator()(const CellGuard& guard) const { return guard.content.matches(PyCell_GET(guard.cell)); }
+  bool operator()(const SlotGuard& guard) const { return guard.content.matches(read_slot(guard.object, guard.descriptor).get()); }
   bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor); }
 };
 
@@ -104,6 +112,7 @@ struct Describer {
   std::string operator()(const ObjectGuard& guard) const { return std::string("is a ") + guard.type->tp_name; }
   std::string operator()(const FunctionGuard&) const { return "has the same code and defaults"; }
   std::string operator()(const CellGuard& guard) const { return "holds " + text(guard.content); }
+  std::string operator()(const SlotGuard& guard) const { return "has a slot that holds " + text(guard.content); }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
 };
 

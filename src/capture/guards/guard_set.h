@@ -28,6 +28,9 @@ struct ExpectedValue {
 bool is_constant(PyObject* object);
 ExpectedValue expect(PyObject* object);
 
+// What a slot holds, through a member descriptor; nothing where it is empty.
+Ref<> read_slot(PyObject* object, PyObject* descriptor);
+
 struct DictGuard {
   PyObject* dict;
   uint64_t version = 0;
@@ -60,13 +63,19 @@ struct CellGuard {
   PyObject* cell;
   ExpectedValue content;
 };
+// A slot of an instance, read through the member descriptor of its class.
+struct SlotGuard {
+  PyObject* object;
+  PyObject* descriptor;
+  ExpectedValue content;
+};
 struct PinnedTensorGuard {
   PyObject* tensor;
   std::unique_ptr<TensorGuard> guard;
 };
 
 using Guard =
-    std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, PinnedTensorGuard>;
+    std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard, PinnedTensorGuard>;
 
 class GuardSet {
  public:

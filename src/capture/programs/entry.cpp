@@ -45,6 +45,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   }
   Recording recording(domain, *capture, entry->guards_);
   const auto give_up = [&](const char* code, std::string detail) {
+    recording.roll_back();
     if (PyErr_Occurred()) PyErr_Clear();
     if (!recording.stopped().happened()) recording.stop(code, std::move(detail));
     PyErr_Clear();
@@ -81,6 +82,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (!result) return give_up("exception", "the function raises");
   if (recording.stopped().happened()) return give_up("opcode", {});
   if (!capture->broken().empty()) return give_up("unsupported-operator", capture->broken());
+  if (!recording.settle()) return give_up("outside-effect", {});
+  recording.roll_back();
 
   std::vector<PyObject*> outputs;
   if (!entry->result_.describe(result.get(), recording, outputs)) return give_up("unguardable", "the result");

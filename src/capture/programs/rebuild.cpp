@@ -52,12 +52,17 @@ size_t Rebuild::add(PyObject* value, Recording& recording, std::vector<PyObject*
   return made_[value] = steps_.size() - 1;
 }
 
+static bool has_slots(PyTypeObject* type) {
+  PyObject* slots = PyDict_GetItemString(type->tp_dict, "__slots__");
+  return slots != nullptr && !(PyTuple_Check(slots) && PyTuple_GET_SIZE(slots) == 0);
+}
+
 // An instance of a Python class over object, dict or OrderedDict whose state is its dictionary and its items.
 size_t Rebuild::add_instance(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors, bool& ok) {
   PyTypeObject* type = Py_TYPE(value);
   PyTypeObject* base = PyODict_Check(value) ? &PyODict_Type : PyDict_Check(value) ? &PyDict_Type : &PyBaseObject_Type;
   for (PyTypeObject* at = type; at != base; at = at->tp_base) {
-    if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyDict_GetItemString(at->tp_dict, "__slots__") != nullptr) {
+    if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE) || has_slots(at)) {
       ok = recording.stop("unguardable", std::string("a result of type ") + type->tp_name);
       return 0;
     }

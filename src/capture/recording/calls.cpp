@@ -50,7 +50,7 @@ bool Recording::before_call_with(PyObject* callable, PyObject* const* arguments,
     return before_call_with(function, all.data(), count + 1);
   }
   if (is_python_function(callable)) return true;  // its frame is entered, and asked for then
-  result_pending_ = true;
+  expect_result();
   if (PyType_Check(callable) || PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
       Py_IS_TYPE(callable, &PyWrapperDescr_Type) || cpython::is_method_wrapper(callable)) {
     return before_native_call(callable, arguments, count);
@@ -191,9 +191,6 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObj
   };
   switch (known.effect) {
     case NativeEffect::pure:
-      if (!all.empty() && PyODict_Check(all[0]) && !is_fresh(all[0])) {
-        return stop("unguardable", "the order of an OrderedDict that existed before");
-      }
       return read_all(0);
     case NativeEffect::reads_item:
       if (all.size() >= 2 && PyDict_Check(all[0])) return read_behaviour(all[0]) && read_dict_item(all[0], all[1]);
@@ -207,6 +204,9 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObj
       return before_write(all[0], "the contents") && read_all(1);
     case NativeEffect::advances:
       return all.empty() || before_write(all[0], "an iterator");
+    case NativeEffect::asks_identity:
+      if (all.size() == 1 && is_pinned(all[0])) return true;
+      return stop("unguardable", "the identity of an object made here");
     case NativeEffect::asks_type:
       if (all.size() != 1) return stop("unknown-function", "type() with three arguments");
       if (!is_fresh(all[0])) {

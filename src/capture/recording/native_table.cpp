@@ -20,6 +20,7 @@ constexpr Row kRows[] = {
     {"builtins", "abs all any ascii bin callable chr divmod format hash hex isinstance issubclass iter len max min oct ord pow repr round sorted sum", NativeEffect::pure},
     {"builtins", "bool int float complex str bytes tuple list dict set frozenset range slice enumerate zip map filter reversed super object property classmethod staticmethod BaseException", NativeEffect::pure},
     {"builtins", "type", NativeEffect::asks_type},
+    {"builtins", "id", NativeEffect::asks_identity},
     {"builtins", "getattr hasattr", NativeEffect::reads_attribute},
     {"builtins", "setattr delattr", NativeEffect::writes_attribute},
     {"builtins", "next", NativeEffect::advances},
@@ -46,11 +47,12 @@ constexpr Row kRows[] = {
     {"builtins.tuple", "*", NativeEffect::pure},
     {"builtins.range", "*", NativeEffect::pure},
     {"builtins.frozenset", "*", NativeEffect::pure},
+    {"sys", "getrecursionlimit intern", NativeEffect::pure},
     {"math", "*", NativeEffect::pure},
     {"_operator", "*", NativeEffect::pure},
     {"itertools", "*", NativeEffect::pure},
     {"_abc", "_abc_instancecheck _abc_subclasscheck", NativeEffect::pure},
-    {"_collections", "deque defaultdict", NativeEffect::pure},
+    {"_collections", "deque defaultdict OrderedDict", NativeEffect::pure},
 };
 
 bool listed(const std::string& names, const char* name) {

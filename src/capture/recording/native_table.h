@@ -14,6 +14,7 @@ enum class NativeEffect : uint8_t {
   writes_attribute,
   advances,        // takes a value out of its first argument, an iterator
   asks_type,       // type(x)
+  asks_identity,   // id(x)
 };
 
 struct NativeCall {

@@ -18,7 +18,7 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop("unguardable", "a dictionary of unknown origin is read");
   if (!is_plain_key(key) && !domain_.is_immutable(key)) return stop("unguardable", "a dictionary is read with a key of the program's own type");
-  if (domain_.is_capture_flag(key)) return true;
+  if (domain_.is_capture_flag(key) || (!journal_.empty() && is_written(dict, key))) return true;
   DictGuard& guard = guards_.dict(dict);
   PyObject* value = PyDict_GetItemWithError(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
@@ -30,6 +30,9 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
 bool Recording::read_dict(PyObject* dict) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop("unguardable", "a dictionary of unknown origin is read");
+  for (const Write& write : journal_) {
+    if (write.dict.get() == dict) return stop("unguardable", "a dictionary is looked through after a write to it");
+  }
   DictGuard& guard = guards_.dict(dict);
   if (guard.whole) return true;
   guard.whole = true;
@@ -182,7 +185,11 @@ bool Recording::read_contents(PyObject* object) {
   if (PyAnySet_Check(object) || PyDictProxy_Type.tp_name == Py_TYPE(object)->tp_name) {
     return stop("unguardable", std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }
-  if (PyDict_Check(object)) return read_object(object) && read_dict(object);
+  if (PyODict_Check(object) && PyDict_GET_SIZE(object) > 1) {
+    // Its order can change without a write that the dictionary's version tells.
+    return stop("unguardable", "the order of an OrderedDict that existed before");
+  }
+  if (PyDict_Check(object)) return (PyODict_CheckExact(object) || read_object(object)) && read_dict(object);
   if (PyList_Check(object)) return read_object(object) && read_list(object);
   // Instances: their special methods are Python functions of their class, whose own reads are guarded as they happen.
   if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) return read_object(object);
@@ -194,6 +201,11 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
     PyObject* dict = PyModule_GetDict(owner);
     if (!is_known(owner)) return stop("unguardable", "a module of unknown origin is read");
     pin(dict, {Origin::dict_of, owner, {}});
+    if (Py_TYPE(owner) != &PyModule_Type) {
+      if (!read_type(Py_TYPE(owner))) return false;
+      PyObject* on_type = _PyType_Lookup(Py_TYPE(owner), name);
+      if (on_type != nullptr && !pin_class_attribute(Py_TYPE(owner), on_type, name)) return false;
+    }
     return read_dict_item(dict, name);
   }
   if (PyType_Check(owner)) {
@@ -273,6 +285,11 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
     if (Py_IS_TYPE(on_type, &PyProperty_Type)) return true;
     if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type)) {
       // __dict__ and __class__ are what the guard on the object covers.
+      if (is_fresh(owner) && PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
+        auto dict = Ref<>::steal(PyObject_GenericGetDict(owner, nullptr));
+        if (!dict) return false;
+        make_fresh(dict.get());
+      }
       if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 || PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
         return true;
       }
@@ -281,7 +298,10 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
     }
     if (Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
       if (is_fresh(owner)) return true;
-      return stop("unguardable", std::string("slot ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
+      Ref<> value = read_slot(owner, on_type);
+      guards_.add(SlotGuard{owner, on_type, expect(value.get())}, owner);
+      if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
+      return true;
     }
     if (Py_TYPE(on_type)->tp_descr_set != nullptr) return true;  // a descriptor of the program's: its code is captured
   }

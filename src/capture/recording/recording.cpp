@@ -87,6 +87,16 @@ bool Recording::note_result(PyObject* result) {
   return true;
 }
 
+// Frames entered by the instruction itself come and go before its result is on the stack.
+void Recording::take_pending(PyObject** sp) {
+  for (size_t i = pending_.size(); i > 0; i--) {
+    if (pending_[i - 1] != frame_) continue;
+    pending_.resize(i - 1);  // what lies above belongs to frames that were left by an error
+    note_result(sp[-1]);
+    return;
+  }
+}
+
 bool Recording::before_write(PyObject* object, const char* what) {
   if (is_fresh(object)) return true;
   return stop("outside-effect", std::string(what) + " of an object that existed before (" + source(object) + ")");
@@ -99,10 +109,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
   frame_ = frame;
   at_ = &instruction;
   if (stop_.happened()) return stop(stop_.code);
-  if (result_pending_) {
-    result_pending_ = false;
-    note_result(TOP(1));
-  }
+  take_pending(sp);
   const int argument = instruction.argument;
   const auto name = [&](int index) { return PyTuple_GET_ITEM(frame->code->co_names, index); };
   switch (instruction.opcode) {
@@ -140,21 +147,22 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
 
     case Opcode::LOAD_ATTR:
     case Opcode::LOAD_METHOD:
-      result_pending_ = instruction.opcode == Opcode::LOAD_ATTR;
+      if (instruction.opcode == Opcode::LOAD_ATTR) expect_result();
       return read_attribute(TOP(1), name(argument));
     case Opcode::LOAD_SUPER_ATTR:
       return read_behaviour(TOP(1)) && (!PyType_Check(TOP(2)) || read_type(reinterpret_cast<PyTypeObject*>(TOP(2))));
     case Opcode::STORE_ATTR:
+      if (is_pinned(TOP(1))) return before_attribute_write(TOP(1), name(argument));
       return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
     case Opcode::DELETE_ATTR:
       return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
 
     case Opcode::BINARY_SUBSCR:
-      result_pending_ = true;
+      expect_result();
       if (PyDict_CheckExact(TOP(2))) return read_dict_item(TOP(2), TOP(1));
       return read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::BINARY_SLICE:
-      result_pending_ = true;
+      expect_result();
       return read_contents(TOP(3));
     case Opcode::STORE_SUBSCR:
       return domain_.is_tensor(TOP(2)) || before_write(TOP(2), "an item");
@@ -167,7 +175,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::UNARY_INVERT:
     case Opcode::UNARY_NOT:
     case Opcode::TO_BOOL:
-      result_pending_ = true;
+      expect_result();
       return read_contents(TOP(1));
     case Opcode::POP_JUMP_IF_FALSE:
     case Opcode::POP_JUMP_IF_TRUE:
@@ -175,25 +183,25 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::JUMP_IF_TRUE_OR_POP:
       return read_contents(TOP(1));
     case Opcode::BINARY_OP:
-      result_pending_ = true;
+      expect_result();
       // In-place operators of mutable operands write to the left one.
       if (argument >= 13 && !never_changes(TOP(2)) && !domain_.is_tensor(TOP(2)) && !before_write(TOP(2), "an operand")) {
         return false;
       }
       return read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::COMPARE_OP:
-      result_pending_ = true;
+      expect_result();
       return read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::CONTAINS_OP:
       if (PyDict_CheckExact(TOP(1))) return read_dict_item(TOP(1), TOP(2));
       return read_contents(TOP(1)) && read_contents(TOP(2));
     case Opcode::GET_ITER:
     case Opcode::GET_YIELD_FROM_ITER:
-      result_pending_ = true;
+      expect_result();
       return read_contents(TOP(1));
     case Opcode::FOR_ITER:
       // Advancing an iterator writes to it.
-      result_pending_ = true;
+      expect_result();
       return before_write(TOP(1), "an iterator");
     case Opcode::SEND:
       return before_write(TOP(2), "an iterator");
@@ -203,7 +211,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::BUILD_MAP:
     case Opcode::BUILD_CONST_KEY_MAP:
     case Opcode::MAKE_FUNCTION:
-      result_pending_ = true;
+      expect_result();
       return true;
     case Opcode::LIST_EXTEND:
     case Opcode::SET_UPDATE:
@@ -224,7 +232,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::CALL_FUNCTION_EX:
       return before_call(instruction, frame, sp);
     case Opcode::BEFORE_WITH:
-      result_pending_ = true;
+      expect_result();
       return read_behaviour(TOP(1));
     case Opcode::WITH_EXCEPT_START:
       return true;

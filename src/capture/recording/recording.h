@@ -58,6 +58,11 @@ class Recording {
   bool stop(const char* code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
 
+  // Whether every location that was written holds its old value again: then there is no effect to repeat. False: stopped.
+  bool settle();
+  // Undoes every write, the last one first. A capture always ends with it.
+  void roll_back();
+
   // --- knowledge ---
   void make_fresh(PyObject* object);
   void pin(PyObject* object, Origin origin);
@@ -91,6 +96,8 @@ class Recording {
   bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
   bool before_write(PyObject* object, const char* what);
+  bool before_attribute_write(PyObject* owner, PyObject* name);
+  bool is_written(PyObject* dict, PyObject* key) const;
   bool read_instance_attribute(PyObject* owner, PyObject* name);
   bool read_object(PyObject* object);
   bool read_super_attribute(PyObject* super, PyObject* name);
@@ -100,6 +107,8 @@ class Recording {
   bool before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_table_call(const struct NativeCall& known, PyObject* self, PyObject* const* arguments, Py_ssize_t count);
   bool note_result(PyObject* result);
+  void expect_result() { pending_.push_back(frame_); }
+  void take_pending(PyObject** sp);
 
   const Domain& domain_;
   DomainCapture& capture_;
@@ -110,7 +119,12 @@ class Recording {
   std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
   std::vector<Ref<>> kept_;  // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
-  bool result_pending_ = false;  // the value on top of the stack is what a native instruction has made
+  // Writes to objects that existed before: made for real, so that C code sees them, with what they replaced.
+  struct Write {
+    Ref<> dict, key, old;  // old: nothing where the key was absent
+  };
+  std::vector<Write> journal_;
+  std::vector<cpython::Frame*> pending_;  // frames that stand on an instruction whose result, made natively, is still to come
   cpython::Frame* frame_ = nullptr;
   const Instruction* at_ = nullptr;
 };

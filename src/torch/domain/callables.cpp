@@ -17,7 +17,7 @@ using Names = std::unordered_set<std::string>;
 const Names kPure = {
     "is_grad_enabled", "is_inference_mode_enabled", "is_autocast_enabled", "is_autocast_cpu_enabled", "is_any_autocast_enabled",
     "is_autocast_cache_enabled", "get_autocast_dtype", "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "get_default_dtype",
-    "_get_tracing_state", "_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic",
+    "_get_tracing_state", "_is_tracing", "_jit_get_profiling_mode", "_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic",
     "_is_torch_function_enabled", "_is_torch_function_all_disabled", "_len_torch_function_stack", "_log_api_usage_once",
     "_get_cudnn_enabled", "_is_alias_of", "_jit_tree_views", "is_autocast_available", "_is_any_autocast_enabled",
     "_get_privateuse1_backend_name", "_functorch_is_batchedtensor", "_are_functorch_transforms_active", "peek_interpreter_stack",
@@ -94,6 +94,7 @@ CallKind classify_torch_callable(PyObject* callable) {
     }
     if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return classify_method(text_attribute(callable, "__name__"));
     const std::string module = text_attribute(callable, "__module__");
+    if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
     if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
       const std::string name = text_attribute(callable, "__name__");
       if (kPure.count(name)) return CallKind::pure;
