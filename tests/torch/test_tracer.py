@@ -36,7 +36,7 @@ def same(function: Callable[..., Any], *args: torch.Tensor) -> Any:
         lambda x: x[x > 0],
         lambda x: torch.unique(x),
         lambda x: x.sum().backward(),
-        lambda x: torch.utils.dlpack.to_dlpack(x),
+        lambda x: x.detach().__dlpack__(),
         lambda x: int(x),
         lambda x: x.to_sparse(),
     ],
