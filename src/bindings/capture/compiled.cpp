@@ -16,7 +16,7 @@ const Domain* installed_domain = &no_tensors();  // or the torch layer's, which 
 void install_domain(const Domain* domain) { installed_domain = domain; }
 
 struct State {
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::shared_ptr<Entry>> entries;  // shared: a call in progress keeps its own while others reset
   std::vector<CaptureStop> stops;
   std::vector<std::string> misses;  // the guard that failed before each capture but the first
   bool native = false;              // given up: runs as it is from now on
@@ -58,7 +58,7 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
   }
   CaptureStop why;
   state.capturing = true;
-  auto entry = Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords, why);
+  std::shared_ptr<Entry> entry = Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords, why);
   state.capturing = false;
   if (!entry) {
     state.stops.push_back(why);
@@ -71,13 +71,12 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
   }
   std::vector<PyObject*> tensors;
   std::string failed;
-  Entry& kept = *entry;
-  state.entries.push_back(std::move(entry));
-  if (!kept.serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, &failed)) {
+  state.entries.push_back(entry);
+  if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, &failed)) {
     state.misses.push_back(failed);
     return call_natively(self, arguments, flags, keywords);
   }
-  return kept.run(tensors);
+  return entry->run(tensors);
 }
 
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
@@ -89,8 +88,9 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
   try {
     std::vector<PyObject*> tensors;
     std::string failed;
-    for (auto& entry : state.entries) {
-      const bool last = entry == state.entries.back();
+    for (size_t i = 0; i < state.entries.size(); i++) {
+      const std::shared_ptr<Entry> entry = state.entries[i];
+      const bool last = i + 1 == state.entries.size();
       if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, last ? &failed : nullptr)) continue;
       entry->hits++;
       return entry->run(tensors);
@@ -100,6 +100,10 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
   } catch (const std::bad_alloc&) {
     state.capturing = false;
     return PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    state.capturing = false;
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "stator: %s", error.what());
+    return nullptr;
   }
 }
 
