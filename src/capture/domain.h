@@ -13,10 +13,10 @@ namespace stator {
 // What a C function may do, as far as the domain knows it.
 enum class CallKind : uint8_t {
   unknown,
-  pure,      // reads its arguments and nothing else
-  tensor,    // operators on tensors: the dispatcher records them
-  modes,     // changes the thread's modes, which the domain records and undoes
-  reads,     // looks at values that only a run has: cannot be captured
+  pure,    // reads its arguments and nothing else
+  tensor,  // operators on tensors: the dispatcher records them
+  modes,   // changes the thread's modes, which the domain records and undoes
+  reads,   // looks at values that only a run has: cannot be captured
 };
 
 // What one input tensor looked like; checked on every later call.
@@ -31,13 +31,15 @@ class TensorGuard {
 class TensorProgram {
  public:
   virtual ~TensorProgram() = default;
-  // One tensor (borrowed) per input, in the order of DomainCapture::inputs. New references; false with a Python error set.
+  // One tensor (borrowed) per input, in the order of DomainCapture::inputs. New references; false with a
+  // Python error set.
   virtual bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const = 0;
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
 };
 
-// Recording of the tensor operations of one capture. While it lives, operators of this thread are recorded, not executed.
+// Recording of the tensor operations of one capture. While it lives, operators of this thread are recorded,
+// not executed.
 class DomainCapture {
  public:
   virtual ~DomainCapture() = default;
@@ -45,9 +47,11 @@ class DomainCapture {
   virtual Ref<> input(PyObject* tensor, const std::string& name) = 0;
   // Why the domain cannot go on, or empty. Cheap: asked whenever an error is raised.
   virtual std::string broken() const = 0;
-  // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. nullptr: see broken().
-  // `captured` receives the real tensor behind each input that is not one of the arguments, nullptr for those that are.
-  virtual std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) = 0;
+  // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. nullptr:
+  // see broken(). `captured` receives the real tensor behind each input that is not one of the arguments,
+  // nullptr for those that are.
+  virtual std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs,
+                                                std::vector<Ref<>>& captured) = 0;
 };
 
 class Domain {
@@ -57,9 +61,11 @@ class Domain {
   // Objects of the domain that never change: dtypes, devices, sizes.
   virtual bool is_immutable(PyObject* object) const = 0;
   virtual CallKind classify(PyObject* callable) const = 0;
-  // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records an operator.
+  // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
+  // an operator.
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;
-  // A dictionary key whose value the domain changes while it captures (a flag that says so): reads of it are not guarded.
+  // A dictionary key whose value the domain changes while it captures (a flag that says so): reads of it are
+  // not guarded.
   virtual bool is_capture_flag(PyObject* key) const = 0;
   virtual std::unique_ptr<TensorGuard> guard(PyObject* tensor) const = 0;
   // The modes that change what operators do, in one word; part of every capture's guards.

@@ -29,7 +29,8 @@ class NativeProgram final : public TensorProgram {
         py::gil_scoped_release release;
         values = program_.run(tensors);
       }
-      for (c10::IValue& value : values) outputs.push_back(Ref<>::steal(THPVariable_Wrap(std::move(value).toTensor())));
+      for (c10::IValue& value : values)
+        outputs.push_back(Ref<>::steal(THPVariable_Wrap(std::move(value).toTensor())));
       return true;
     } catch (...) {
       // As torch's own bindings do it, so that the exception is of the type that eager raises.

@@ -1,4 +1,5 @@
-// bindings/capture/compiled.cpp: a callable that captures its function once and serves later calls from the capture.
+// bindings/capture/compiled.cpp: a callable that captures its function once and serves later calls from the
+// capture.
 #include "bindings/capture/compiled.h"
 
 #include <structmember.h>
@@ -12,7 +13,8 @@
 namespace stator {
 namespace {
 
-const Domain* installed_domain = &no_tensors();  // or the torch layer's, which owns it for the life of the process
+const Domain* installed_domain =
+    &no_tensors();  // or the torch layer's, which owns it for the life of the process
 void install_domain(const Domain* domain) { installed_domain = domain; }
 
 struct State {
@@ -26,8 +28,7 @@ struct State {
 };
 
 struct Compiled {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
   PyObject* dict;
   PyObject* weak_references;
@@ -50,20 +51,23 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
   State& state = *self->state;
   if (static_cast<int>(state.entries.size()) >= state.limit) {
     state.native = true;
-    const std::string message = "stator: " + std::to_string(state.limit) +
-                                " captures of one function; it runs without capture from now on. The guard that failed last: " +
-                                (state.misses.empty() ? "none" : state.misses.back());
+    const std::string message =
+        "stator: " + std::to_string(state.limit) +
+        " captures of one function; it runs without capture from now on. The guard that failed last: " +
+        (state.misses.empty() ? "none" : state.misses.back());
     if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) < 0) return nullptr;
     return call_natively(self, arguments, flags, keywords);
   }
   CaptureStop why;
   state.capturing = true;
-  std::shared_ptr<Entry> entry = Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords, why);
+  std::shared_ptr<Entry> entry =
+      Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords, why);
   state.capturing = false;
   if (!entry) {
     state.stops.push_back(why);
     if (state.whole) {
-      PyErr_SetString(PyExc_RuntimeError, ("stator: the function could not be captured whole: " + text_of(why)).c_str());
+      PyErr_SetString(PyExc_RuntimeError,
+                      ("stator: the function could not be captured whole: " + text_of(why)).c_str());
       return nullptr;
     }
     state.native = state.entries.empty();
@@ -91,7 +95,9 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
     for (size_t i = 0; i < state.entries.size(); i++) {
       const std::shared_ptr<Entry> entry = state.entries[i];
       const bool last = i + 1 == state.entries.size();
-      if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, last ? &failed : nullptr)) continue;
+      if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors,
+                         last ? &failed : nullptr))
+        continue;
       entry->hits++;
       return entry->run(tensors);
     }
@@ -141,11 +147,13 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"fn", "fullgraph", "limit", nullptr};
   PyObject* function;
   int whole = 0, limit = 8;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|pi:Compiled", const_cast<char**>(names), &function, &whole, &limit)) {
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|pi:Compiled", const_cast<char**>(names), &function,
+                                   &whole, &limit)) {
     return nullptr;
   }
   if (!PyCallable_Check(function)) {
-    PyErr_Format(PyExc_TypeError, "stator.compile: a callable is needed, not %.200s", Py_TYPE(function)->tp_name);
+    PyErr_Format(PyExc_TypeError, "stator.compile: a callable is needed, not %.200s",
+                 Py_TYPE(function)->tp_name);
     return nullptr;
   }
   auto object = Ref<>::steal(type->tp_alloc(type, 0));
@@ -163,7 +171,8 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
 PyObject* strings(const std::vector<std::string>& texts) {
   auto list = Ref<>::steal(PyList_New(0));
   for (const std::string& text : texts) {
-    auto item = Ref<>::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    auto item =
+        Ref<>::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
     if (!list || !item || PyList_Append(list.get(), item.get()) < 0) return nullptr;
   }
   return list.release();
@@ -176,9 +185,9 @@ PyObject* get_entries(PyObject* object, void*) {
   for (const auto& entry : self->state->entries) {
     auto guards = Ref<>::steal(strings(entry->guards()));
     if (!guards) return nullptr;
-    auto row = Ref<>::steal(Py_BuildValue("{s:O,s:s,s:n,s:K}", "guards", guards.get(), "graph", entry->graph_text().c_str(), "nodes",
-                                          static_cast<Py_ssize_t>(entry->node_count()), "hits",
-                                          static_cast<unsigned long long>(entry->hits)));
+    auto row = Ref<>::steal(Py_BuildValue(
+        "{s:O,s:s,s:n,s:K}", "guards", guards.get(), "graph", entry->graph_text().c_str(), "nodes",
+        static_cast<Py_ssize_t>(entry->node_count()), "hits", static_cast<unsigned long long>(entry->hits)));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();
@@ -186,11 +195,14 @@ PyObject* get_entries(PyObject* object, void*) {
 
 PyObject* get_breaks(PyObject* object, void*) {
   std::vector<std::string> texts;
-  for (const CaptureStop& stop : reinterpret_cast<Compiled*>(object)->state->stops) texts.push_back(text_of(stop));
+  for (const CaptureStop& stop : reinterpret_cast<Compiled*>(object)->state->stops)
+    texts.push_back(text_of(stop));
   return strings(texts);
 }
 
-PyObject* get_misses(PyObject* object, void*) { return strings(reinterpret_cast<Compiled*>(object)->state->misses); }
+PyObject* get_misses(PyObject* object, void*) {
+  return strings(reinterpret_cast<Compiled*>(object)->state->misses);
+}
 
 PyObject* reset(PyObject* object, PyObject*) {
   State& state = *reinterpret_cast<Compiled*>(object)->state;
@@ -207,12 +219,14 @@ PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Compiled, weak_references), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Compiled, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
-PyGetSetDef properties[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                            {"entries", get_entries, nullptr, "The captures: guards, graph, nodes, hits.", nullptr},
-                            {"breaks", get_breaks, nullptr, "Why captures were given up.", nullptr},
-                            {"misses", get_misses, nullptr, "The guard that failed before each further capture.", nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."}, {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"entries", get_entries, nullptr, "The captures: guards, graph, nodes, hits.", nullptr},
+    {"breaks", get_breaks, nullptr, "Why captures were given up.", nullptr},
+    {"misses", get_misses, nullptr, "The guard that failed before each further capture.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."},
+                         {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                        {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
@@ -231,7 +245,8 @@ PyType_Spec spec = {"stator._capture.Compiled", sizeof(Compiled), 0,
 bool add_compiled(PyObject* module) {
   auto type = Ref<>::steal(PyType_FromSpec(&spec));
   if (!type || PyModule_AddObjectRef(module, "Compiled", type.get()) < 0) return false;
-  auto capsule = Ref<>::steal(PyCapsule_New(reinterpret_cast<void*>(&install_domain), "stator._capture._install_domain", nullptr));
+  auto capsule = Ref<>::steal(
+      PyCapsule_New(reinterpret_cast<void*>(&install_domain), "stator._capture._install_domain", nullptr));
   return capsule && PyModule_AddObjectRef(module, "_install_domain", capsule.get()) == 0;
 }
 

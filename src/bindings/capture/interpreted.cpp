@@ -1,4 +1,5 @@
-// bindings/capture/interpreted.cpp: a callable that runs another one with every Python frame below it interpreted.
+// bindings/capture/interpreted.cpp: a callable that runs another one with every Python frame below it
+// interpreted.
 #include "bindings/capture/interpreted.h"
 
 #include <structmember.h>
@@ -12,8 +13,7 @@ namespace stator {
 namespace {
 
 struct Interpreted {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
   PyObject* dict;
   PyObject* weak_references;
@@ -23,7 +23,8 @@ struct Interpreted {
 // Puts the thread into interpreting mode for one call.
 class InterpretScope {
  public:
-  explicit InterpretScope(int instruction_limit) : context_(thread_context), mode_(context_.mode), limit_(context_.instruction_limit) {
+  explicit InterpretScope(int instruction_limit)
+      : context_(thread_context), mode_(context_.mode), limit_(context_.instruction_limit) {
     context_.mode = Mode::interpret;
     context_.instruction_limit = instruction_limit;
     Engine::get().acquire_hook();
@@ -100,9 +101,10 @@ PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                        {Py_tp_getset, properties},
                        {0, nullptr}};
 
-PyType_Spec spec = {"stator._capture.Interpreted", sizeof(Interpreted), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Spec spec = {
+    "stator._capture.Interpreted", sizeof(Interpreted), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    slots};
 
 PyObject* interpreted_type = nullptr;  // kept for the life of the process
 
@@ -125,11 +127,13 @@ PyObject* interpret_function(PyObject*, PyObject* arguments, PyObject* keywords)
   static const char* names[] = {"fn", "instructions", nullptr};
   PyObject* function;
   int limit = -1;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|i:interpret", const_cast<char**>(names), &function, &limit)) {
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|i:interpret", const_cast<char**>(names), &function,
+                                   &limit)) {
     return nullptr;
   }
   if (!PyCallable_Check(function)) {
-    PyErr_Format(PyExc_TypeError, "stator.interpret: a callable is needed, not %.200s", Py_TYPE(function)->tp_name);
+    PyErr_Format(PyExc_TypeError, "stator.interpret: a callable is needed, not %.200s",
+                 Py_TYPE(function)->tp_name);
     return nullptr;
   }
   auto* type = reinterpret_cast<PyTypeObject*>(interpreted_type);
@@ -143,8 +147,10 @@ PyObject* interpret_function(PyObject*, PyObject* arguments, PyObject* keywords)
 }
 
 PyMethodDef functions[] = {
-    {"interpret", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(interpret_function)), METH_VARARGS | METH_KEYWORDS,
-     "interpret(fn, instructions=-1)\n--\n\nA callable that runs fn with every Python frame below it interpreted by Stator."},
+    {"interpret", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(interpret_function)),
+     METH_VARARGS | METH_KEYWORDS,
+     "interpret(fn, instructions=-1)\n--\n\nA callable that runs fn with every Python frame below it "
+     "interpreted by Stator."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -26,7 +26,8 @@ PyObject* statistics(PyObject*, PyObject*) {
   auto reasons = Ref<>::steal(PyDict_New());
   if (!result || !reasons) return nullptr;
   static const char* const kReasons[] = {"a tool was switched on", "instruction limit"};
-  bool ok = set_count(result.get(), "frames", counted.frames) && set_count(result.get(), "finished", counted.finished) &&
+  bool ok = set_count(result.get(), "frames", counted.frames) &&
+            set_count(result.get(), "finished", counted.finished) &&
             set_count(result.get(), "passed", counted.passed) &&
             set_count(result.get(), "handed_over", counted.handed_over);
   for (size_t i = 0; ok && i < counted.by_opcode.size(); i++) {
@@ -53,8 +54,15 @@ PyMethodDef functions[] = {
     {"reset_statistics", reset_statistics, METH_NOARGS, "reset_statistics()\n--\n\nStarts counting anew."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "stator._capture", "Frames and the bytecode interpreter.", -1, functions,
-                          nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "stator._capture",
+                          "Frames and the bytecode interpreter.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 }  // namespace stator
@@ -62,6 +70,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "stator._capture", "Frames and 
 PyMODINIT_FUNC PyInit__capture() {
   auto module = stator::Ref<>::steal(PyModule_Create(&stator::definition));
   if (!module || !stator::Engine::get().start() || !stator::make_gadgets() ||
-      !stator::add_interpreted(module.get()) || !stator::add_compiled(module.get())) return nullptr;
+      !stator::add_interpreted(module.get()) || !stator::add_compiled(module.get()))
+    return nullptr;
   return module.release();
 }

@@ -29,11 +29,13 @@ const Table& table() {
   return instance;
 }
 
-// CPython stores the table of exception handlers as big-endian groups of six bits; the first byte of an entry has bit 7 set.
+// CPython stores the table of exception handlers as big-endian groups of six bits; the first byte of an entry
+// has bit 7 set.
 class HandlerReader {
  public:
   explicit HandlerReader(PyObject* bytes)
-      : at_(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes))), end_(at_ + PyBytes_GET_SIZE(bytes)) {}
+      : at_(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes))),
+        end_(at_ + PyBytes_GET_SIZE(bytes)) {}
   bool more() const { return at_ < end_; }
   int number() {
     int value = *at_ & 63;
@@ -145,7 +147,8 @@ std::unique_ptr<DecodedCode> DecodedCode::decode(PyCodeObject* code) {
       unit = next;
       continue;
     }
-    Instruction instruction{row.opcode, static_cast<uint16_t>(unit - first), argument, result->start + unit, keywords, 0};
+    Instruction instruction{
+        row.opcode, static_cast<uint16_t>(unit - first), argument, result->start + unit, keywords, 0};
     keywords = -1;
     if (row.argument != STATOR_ARGUMENT_PLAIN) {
       int target = row.argument == STATOR_ARGUMENT_FORWARD ? next + argument : next - argument;

@@ -12,7 +12,8 @@ namespace stator {
 
 struct Instruction {
   Opcode opcode;
-  uint16_t prefix;    // units before `at` that belong to it (EXTENDED_ARG, KW_NAMES, PRECALL): where CPython would begin it
+  uint16_t prefix;    // units before `at` that belong to it (EXTENDED_ARG, KW_NAMES, PRECALL): where CPython
+                      // would begin it
   int32_t argument;   // of a jump: the index of the instruction it leads to
   cpython::Unit* at;  // its place in the code object, for the frame
   int32_t keywords;   // of a call: the index of its keyword names in co_consts, or -1
@@ -23,7 +24,8 @@ struct Instruction {
   cpython::Unit* last() const { return this[1].begin() - 1; }
 };
 
-// What an instruction remembers between executions. Entries hold no references: they are compared before they are used.
+// What an instruction remembers between executions. Entries hold no references: they are compared before they
+// are used.
 struct InlineCache {
   uint64_t key = 0;
   uint64_t second_key = 0;
@@ -40,10 +42,13 @@ struct Handler {
 
 class DecodedCode {
  public:
-  // Empty where the bytecode holds something that is no opcode of this Python; never sets an error that stays.
+  // Empty where the bytecode holds something that is no opcode of this Python; never sets an error that
+  // stays.
   static std::unique_ptr<DecodedCode> decode(PyCodeObject* code);
 
-  const Instruction* at_unit(const cpython::Unit* unit) const { return &instructions[index_of_unit[unit - start]]; }
+  const Instruction* at_unit(const cpython::Unit* unit) const {
+    return &instructions[index_of_unit[unit - start]];
+  }
   // The instruction that `unit` is the last unit of.
   const Instruction* ending_at(const cpython::Unit* unit) const { return at_unit(unit + 1) - 1; }
   // The handler that covers the instruction at `unit`, or nullptr.

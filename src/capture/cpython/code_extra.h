@@ -40,8 +40,8 @@ inline bool set_code_extra(PyCodeObject* code, Py_ssize_t index, void* extra) {
     PyErr_Clear();
     return false;
   }
-  // CPython made room for every library's data, and would call every library's free function for this code object, with NULL.
-  // Slots behind ours that nobody uses are given up again; a later writer gets them back.
+  // CPython made room for every library's data, and would call every library's free function for this code
+  // object, with NULL. Slots behind ours that nobody uses are given up again; a later writer gets them back.
   auto* slots = static_cast<CodeExtraSlots*>(code->co_extra);
   while (slots->count > index + 1 && slots->extras[slots->count - 1] == nullptr) slots->count--;
   return true;

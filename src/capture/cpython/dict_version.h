@@ -6,7 +6,8 @@
 
 namespace stator::cpython {
 
-// Unique over all dictionaries and all their states; changes with every write. Only for objects known to be dicts.
+// Unique over all dictionaries and all their states; changes with every write. Only for objects known to be
+// dicts.
 inline uint64_t dict_version(PyObject* dict) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

@@ -1,4 +1,5 @@
-// capture/cpython/exported.h: functions that every supported CPython exports without declaring them in its public headers.
+// capture/cpython/exported.h: functions that every supported CPython exports without declaring them in its
+// public headers.
 #ifndef STATOR_CAPTURE_CPYTHON_EXPORTED_H
 #define STATOR_CAPTURE_CPYTHON_EXPORTED_H
 

@@ -1,7 +1,8 @@
 /* capture/cpython/frame.h: one interface to a running frame on every supported CPython.
  *
- * Words: a frame is *linked* while the thread sees it as running; it *stands on* an instruction while that runs; it *goes on
- * at* an instruction when CPython is to continue there. `stacktop` is -1 while a frame runs, as CPython itself keeps it. */
+ * Words: a frame is *linked* while the thread sees it as running; it *stands on* an instruction while that
+ * runs; it *goes on at* an instruction when CPython is to continue there. `stacktop` is -1 while a frame
+ * runs, as CPython itself keeps it. */
 #ifndef STATOR_CAPTURE_CPYTHON_FRAME_H
 #define STATOR_CAPTURE_CPYTHON_FRAME_H
 
@@ -15,9 +16,11 @@ extern "C" {
 
 typedef PyObject* (*StatorEvaluator)(PyThreadState*, StatorFrame*, int throwflag);
 
-/* CPython's own evaluator: continues the frame from where it goes on; with throwflag the current error is raised there. */
+/* CPython's own evaluator: continues the frame from where it goes on; with throwflag the current error is
+ * raised there. */
 PyObject* stator_evaluate(PyThreadState* thread, StatorFrame* frame, int throwflag);
-void stator_set_evaluator(PyInterpreterState* interpreter, StatorEvaluator evaluator); /* NULL: CPython's own */
+void stator_set_evaluator(PyInterpreterState* interpreter,
+                          StatorEvaluator evaluator); /* NULL: CPython's own */
 int stator_evaluator_is(PyInterpreterState* interpreter, StatorEvaluator evaluator);
 /* The evaluator that was installed before ours, to be chained; NULL for CPython's own. */
 StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
@@ -25,7 +28,8 @@ StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
 /* Where the interpreter keeps its evaluator; NULL there is CPython's own. */
 const StatorEvaluator* stator_evaluator_slot(PyInterpreterState* interpreter);
 
-/* Ends an unlinked frame as CPython would: clears it, or gives it to its frame object, and takes it off the thread's stack. */
+/* Ends an unlinked frame as CPython would: clears it, or gives it to its frame object, and takes it off the
+ * thread's stack. */
 void stator_clear_frame(PyThreadState* thread, StatorFrame* frame);
 
 /* The current error as one normalised exception (new reference, or NULL), and back (steals). */
@@ -37,8 +41,8 @@ const volatile void* stator_eval_breaker(PyThreadState* thread);
 /* Whether a tracer, a profiler or a monitoring tool has events set. */
 int stator_tools_active(PyThreadState* thread);
 
-/* Tell active tools that the current error was raised in the linked frame, that the handler at `unit` gets it, or that it leaves
- * the frame. A tool that raises replaces the error. */
+/* Tell active tools that the current error was raised in the linked frame, that the handler at `unit` gets
+ * it, or that it leaves the frame. A tool that raises replaces the error. */
 void stator_report_error(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit);
 void stator_report_handled(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit);
 void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const StatorUnit* unit);
@@ -47,12 +51,13 @@ void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const Stato
 /* Where the interpreter's state holds, for each kind of event, the tools that want it from all code. */
 extern const ptrdiff_t stator_monitors_offset;
 #define STATOR_MONITORED_EVENTS 15
-/* For code that has monitoring data: whether a tool has events set on it, or instructions of a tool that is gone are still in it.
- * CPython brings such code up to date when it next starts it. */
+/* For code that has monitoring data: whether a tool has events set on it, or instructions of a tool that is
+ * gone are still in it. CPython brings such code up to date when it next starts it. */
 int stator_code_monitored(const PyCodeObject* code);
 #endif
 
-/* Marks a function's frames as never complete: tracebacks, signal handlers and sys._getframe pass over them. */
+/* Marks a function's frames as never complete: tracebacks, signal handlers and sys._getframe pass over them.
+ */
 void stator_hide_function(PyObject* function);
 
 #ifdef __cplusplus
@@ -73,7 +78,8 @@ inline int frame_words(PyCodeObject* code) {
 #endif
 }
 
-// --- linking -------------------------------------------------------------------------------------------------------
+// --- linking
+// -------------------------------------------------------------------------------------------------------
 inline Frame*& current_frame(PyThreadState* thread) {
 #if STATOR_PY <= 312
   return reinterpret_cast<Frame*&>(thread->cframe->current_frame);
@@ -87,7 +93,8 @@ inline void link(PyThreadState* thread, Frame* frame) {
 }
 inline void unlink(PyThreadState* thread, Frame* frame) { current_frame(thread) = frame->previous; }
 
-// --- position ------------------------------------------------------------------------------------------------------
+// --- position
+// ------------------------------------------------------------------------------------------------------
 inline void stand_on(Frame* frame, Unit* at) { frame->instruction = at; }
 #if STATOR_PY <= 312
 inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next - 1; }
@@ -100,7 +107,8 @@ inline Unit* reported_unit(Unit* at, Unit* next, bool from_callee) { return from
 inline void go_on_at(Frame* frame, Unit* next) { frame->instruction = next; }
 inline Unit* next_unit(const Frame* frame) { return frame->instruction; }
 inline Unit* raise_unit(const Frame* frame) { return frame->instruction - 1; }
-// The last unit of the instruction, or, where the error comes out of a callee's frame, the one before the call.
+// The last unit of the instruction, or, where the error comes out of a callee's frame, the one before the
+// call.
 inline Unit* reported_unit(Unit* at, Unit* next, bool from_callee) { return (from_callee ? at : next) - 1; }
 #endif
 
@@ -116,17 +124,22 @@ inline bool is_incomplete(const Frame* frame) {
          frame->instruction < code_start(frame->code) + frame->code->_co_firsttraceable;
 }
 
-// --- stack ---------------------------------------------------------------------------------------------------------
+// --- stack
+// ---------------------------------------------------------------------------------------------------------
 inline PyObject** stack_base(Frame* frame) { return frame->localsplus + frame->code->co_nlocalsplus; }
 inline PyObject** take_stack(Frame* frame) {
   PyObject** top = frame->localsplus + frame->stacktop;
   frame->stacktop = -1;
   return top;
 }
-inline void give_stack(Frame* frame, PyObject** top) { frame->stacktop = static_cast<int>(top - frame->localsplus); }
+inline void give_stack(Frame* frame, PyObject** top) {
+  frame->stacktop = static_cast<int>(top - frame->localsplus);
+}
 
-// --- recursion -----------------------------------------------------------------------------------------------------
-// Python frames count in `python_recursion`; each activation of an evaluator counts in `native_recursion` where it is apart.
+// --- recursion
+// -----------------------------------------------------------------------------------------------------
+// Python frames count in `python_recursion`; each activation of an evaluator counts in `native_recursion`
+// where it is apart.
 inline int& python_recursion(PyThreadState* thread) {
 #if STATOR_PY == 311
   return thread->recursion_remaining;
@@ -140,12 +153,15 @@ inline void enter_native(PyThreadState*) {}
 inline void leave_native(PyThreadState*) {}
 #else
 inline constexpr int kUnitsPerEvaluator = 2;
-inline bool native_recursion_left(PyThreadState* thread) { return thread->c_recursion_remaining >= kUnitsPerEvaluator; }
+inline bool native_recursion_left(PyThreadState* thread) {
+  return thread->c_recursion_remaining >= kUnitsPerEvaluator;
+}
 inline void enter_native(PyThreadState* thread) { thread->c_recursion_remaining -= kUnitsPerEvaluator; }
 inline void leave_native(PyThreadState* thread) { thread->c_recursion_remaining += kUnitsPerEvaluator; }
 #endif
 
-// --- attention -----------------------------------------------------------------------------------------------------
+// --- attention
+// -----------------------------------------------------------------------------------------------------
 #if STATOR_PY <= 312
 using EvalBreaker = const volatile int*;
 inline bool wants_attention(EvalBreaker breaker) { return *breaker != 0; }
@@ -175,17 +191,20 @@ inline bool tracing(PyThreadState* thread, const Frame* frame) {
 }
 #endif
 
-// --- pushing -------------------------------------------------------------------------------------------------------
+// --- pushing
+// -------------------------------------------------------------------------------------------------------
 // Room for a frame of `code` on the thread's own stack, or nullptr where CPython would have to add a chunk.
 inline Frame* reserve(PyThreadState* thread, PyCodeObject* code) {
   const int words = frame_words(code);
-  if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top) return nullptr;
+  if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top)
+    return nullptr;
   auto* frame = reinterpret_cast<Frame*>(thread->datastack_top);
   thread->datastack_top += words;
   return frame;
 }
 
-// Initialises a reserved frame for `function` (steals it); the first `bound` locals are filled in by the caller.
+// Initialises a reserved frame for `function` (steals it); the first `bound` locals are filled in by the
+// caller.
 inline void initialise(Frame* frame, PyFunctionObject* function, PyCodeObject* code, int bound) {
   frame->function = reinterpret_cast<PyObject*>(function);
   frame->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(code)));

@@ -1,8 +1,9 @@
-/* capture/cpython/layout.h: the layout of a running frame on the Python we are built for, and the ways in which versions differ.
+/* capture/cpython/layout.h: the layout of a running frame on the Python we are built for, and the ways in
+ * which versions differ.
  *
- * CPython's internal headers do not compile as C++, so the frame is declared here a second time. The C11 file of each
- * version includes the real header and asserts that both layouts are the same. Nothing outside capture/cpython asks for a
- * version: it asks for one of the traits below. */
+ * CPython's internal headers do not compile as C++, so the frame is declared here a second time. The C11 file
+ * of each version includes the real header and asserts that both layouts are the same. Nothing outside
+ * capture/cpython asks for a version: it asks for one of the traits below. */
 #ifndef STATOR_CAPTURE_CPYTHON_LAYOUT_H
 #define STATOR_CAPTURE_CPYTHON_LAYOUT_H
 
@@ -23,7 +24,8 @@ typedef uint16_t StatorUnit;
 
 enum StatorFrameOwner { STATOR_OWNED_BY_THREAD = 0, STATOR_OWNED_BY_GENERATOR = 1 };
 
-/* The fields of _PyInterpreterFrame that all versions have; where one is named differently, the names below are ours. */
+/* The fields of _PyInterpreterFrame that all versions have; where one is named differently, the names below
+ * are ours. */
 typedef struct StatorFrame {
 #if STATOR_PY == 311
   PyObject* function;

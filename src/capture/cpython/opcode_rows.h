@@ -1,4 +1,5 @@
-/* capture/cpython/opcode_rows.h: the opcodes of the Python we are built for, each with the opcode of ours that it decodes to. */
+/* capture/cpython/opcode_rows.h: the opcodes of the Python we are built for, each with the opcode of ours
+ * that it decodes to. */
 #ifndef STATOR_CAPTURE_CPYTHON_OPCODE_ROWS_H
 #define STATOR_CAPTURE_CPYTHON_OPCODE_ROWS_H
 

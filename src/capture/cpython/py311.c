@@ -1,19 +1,17 @@
 /* capture/cpython/py311.c: frames of CPython 3.11. */
 #define Py_BUILD_CORE_MODULE 1
-#include "capture/cpython/frame.h"
-
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "capture/cpython/frame.h"
+#include "capture/cpython/opcode_rows.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_object.h"
 #include "internal/pycore_pystate.h"
 #include "opcode.h"
-
-#include "capture/cpython/opcode_rows.h"
 
 #define STATOR_OPCODE_ROWS "capture/cpython/opcodes_py311.def"
 #include "capture/cpython/py_shared.inc"
@@ -38,7 +36,9 @@ void stator_give_error(PyObject* exception) {
   PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception, PyException_GetTraceback(exception));
 }
 
-const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->interp->ceval.eval_breaker; }
+const volatile void* stator_eval_breaker(PyThreadState* thread) {
+  return &thread->interp->ceval.eval_breaker;
+}
 
 int stator_tools_active(PyThreadState* thread) { return thread->cframe->use_tracing != 0; }
 
@@ -47,7 +47,8 @@ static int is_incomplete(_PyInterpreterFrame* frame) {
          frame->prev_instr < _PyCode_CODE(frame->f_code) + frame->f_code->_co_firsttraceable;
 }
 
-/* The frame object outlives the call: it takes the frame's contents, and links to its caller's frame object. */
+/* The frame object outlives the call: it takes the frame's contents, and links to its caller's frame object.
+ */
 static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* frame, PyFrameObject* object) {
   _PyInterpreterFrame* caller = frame->previous;
   while (caller != NULL && is_incomplete(caller)) caller = caller->previous;
@@ -116,8 +117,9 @@ void stator_report_error(PyThreadState* thread, StatorFrame* frame, const Stator
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   PyObject* argument = PyTuple_Pack(3, type, value ? value : Py_None, traceback ? traceback : Py_None);
-  const int status =
-      argument != NULL ? call_tool(thread, thread->c_tracefunc, thread->c_traceobj, PyTrace_EXCEPTION, argument) : -1;
+  const int status = argument != NULL ? call_tool(thread, thread->c_tracefunc, thread->c_traceobj,
+                                                  PyTrace_EXCEPTION, argument)
+                                      : -1;
   Py_XDECREF(argument);
   if (status == 0) {
     PyErr_Restore(type, value, traceback);

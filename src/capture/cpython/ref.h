@@ -23,9 +23,7 @@ class Ref {
 
   // Takes over a reference that the caller owns.
   static Ref steal(T* object) { return Ref(object); }
-  static Ref steal_object(PyObject* object)
-    requires(!std::is_same_v<T, PyObject>)
-  {
+  static Ref steal_object(PyObject* object) requires(!std::is_same_v<T, PyObject>) {
     return Ref(reinterpret_cast<T*>(object));
   }
   // Adds a reference of its own.
@@ -51,8 +49,8 @@ template <class T = PyObject>
 class BorrowedRef {
  public:
   BorrowedRef() = default;
-  BorrowedRef(T* object) : object_(object) {}                     // NOLINT(google-explicit-constructor)
-  BorrowedRef(const Ref<T>& owner) : object_(owner.get()) {}      // NOLINT(google-explicit-constructor)
+  BorrowedRef(T* object) : object_(object) {}                 // NOLINT(google-explicit-constructor)
+  BorrowedRef(const Ref<T>& owner) : object_(owner.get()) {}  // NOLINT(google-explicit-constructor)
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }

@@ -6,7 +6,8 @@
 
 namespace stator::cpython {
 
-// The callable lies below its self slot, which is NULL when there is no self. Before 3.13 a NULL lies below the callable.
+// The callable lies below its self slot, which is NULL when there is no self. Before 3.13 a NULL lies below
+// the callable.
 inline constexpr bool kCallableBelowSelf = STATOR_PY >= 313;
 // LOAD_ATTR carries "is a method call" in its lowest bit.
 inline constexpr bool kAttributeHasMethodBit = STATOR_PY >= 312;
@@ -25,7 +26,8 @@ inline constexpr bool kMakeFunctionHasFlags = STATOR_PY <= 312;
 // The evaluator clears and pops a frame that it ends. Before 3.12 its caller does.
 inline constexpr bool kEvaluatorClearsFrame = STATOR_PY >= 312;
 
-// While a Python function that CALL entered runs, its caller stands on the last unit of the instruction, not on the first.
+// While a Python function that CALL entered runs, its caller stands on the last unit of the instruction, not
+// on the first.
 inline constexpr bool kCallerStandsOnLastUnit = STATOR_PY <= 312;
 // SEND enters generators and coroutines in the same way.
 inline constexpr bool kSenderStandsOnLastUnit = STATOR_PY == 312;
@@ -34,7 +36,8 @@ inline constexpr bool kSenderStandsOnLastUnit = STATOR_PY == 312;
 inline constexpr bool kNoneIsNoException = STATOR_PY >= 313;
 // The class named after `raise … from` must give an exception when it is called.
 inline constexpr bool kChecksCause = STATOR_PY >= 313;
-// `__import__` is looked up in builtins of any type, and nested scopes of a class look up globals of any type.
+// `__import__` is looked up in builtins of any type, and nested scopes of a class look up globals of any
+// type.
 inline constexpr bool kReadsNamespacesAsMappings = STATOR_PY >= 313;
 // A hook that is installed changes the events that tools see.
 inline constexpr bool kToolsSeeHook = STATOR_PY >= 312;

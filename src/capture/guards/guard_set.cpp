@@ -6,9 +6,9 @@
 namespace stator {
 
 bool is_constant(PyObject* object) {
-  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-         PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
-         object == Py_Ellipsis || object == Py_NotImplemented;
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+         PyComplex_CheckExact(object) || object == Py_Ellipsis || object == Py_NotImplemented;
 }
 
 ExpectedValue expect(PyObject* object) {
@@ -73,17 +73,19 @@ struct Checker {
   }
   bool operator()(const TypeGuard& guard) const { return guard.type->tp_version_tag == guard.version; }
   bool operator()(const ObjectGuard& guard) const {
-    return Py_TYPE(guard.object) == guard.type && (guard.dict_slot == nullptr || *guard.dict_slot == guard.dict);
+    return Py_TYPE(guard.object) == guard.type &&
+           (guard.dict_slot == nullptr || *guard.dict_slot == guard.dict);
   }
   bool operator()(const FunctionGuard& guard) const {
     return guard.function->func_code == guard.code && guard.function->func_defaults == guard.defaults &&
            guard.function->func_kwdefaults == guard.keyword_defaults;
   }
   bool operator()(const CellGuard& guard) const { return guard.content.matches(PyCell_GET(guard.cell)); }
-  bool operator()(const SlotGuard& guard) const { return guard.content.matches(read_slot(guard.object, guard.descriptor).get()); }
+  bool operator()(const SlotGuard& guard) const {
+    return guard.content.matches(read_slot(guard.object, guard.descriptor).get());
+  }
   bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor); }
 };
-
 
 // An object that is compared by identity may be gone by now: nothing is asked of it.
 std::string text(const ExpectedValue& value) {
@@ -109,10 +111,14 @@ struct Describer {
     return "has the same " + std::to_string(guard.items.size()) + " items";
   }
   std::string operator()(const TypeGuard&) const { return "is an unchanged class"; }
-  std::string operator()(const ObjectGuard& guard) const { return std::string("is a ") + guard.type->tp_name; }
+  std::string operator()(const ObjectGuard& guard) const {
+    return std::string("is a ") + guard.type->tp_name;
+  }
   std::string operator()(const FunctionGuard&) const { return "has the same code and defaults"; }
   std::string operator()(const CellGuard& guard) const { return "holds " + text(guard.content); }
-  std::string operator()(const SlotGuard& guard) const { return "has a slot that holds " + text(guard.content); }
+  std::string operator()(const SlotGuard& guard) const {
+    return "has a slot that holds " + text(guard.content);
+  }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
 };
 
@@ -137,7 +143,8 @@ void GuardSet::add(Guard guard, PyObject* subject) {
 
 std::vector<std::string> GuardSet::describe() const {
   std::vector<std::string> all;
-  for (size_t i = 0; i < guards_.size(); i++) all.push_back(sources_[i] + " " + std::visit(Describer{}, guards_[i]));
+  for (size_t i = 0; i < guards_.size(); i++)
+    all.push_back(sources_[i] + " " + std::visit(Describer{}, guards_[i]));
   return all;
 }
 

@@ -1,8 +1,9 @@
 // capture/guards/guard_set.h: what a capture relied on, checked in order on every later call.
 //
-// Objects that a capture reached from the function are *pinned*: each guard proves that the objects behind it in the list are still
-// the same ones, alive, so no name is looked up on a call that hits. A container is proven unchanged by one comparison (a
-// dictionary's version, a type's version, a cell's content); only when that fails are the values that were read compared one by one.
+// Objects that a capture reached from the function are *pinned*: each guard proves that the objects behind it
+// in the list are still the same ones, alive, so no name is looked up on a call that hits. A container is
+// proven unchanged by one comparison (a dictionary's version, a type's version, a cell's content); only when
+// that fails are the values that were read compared one by one.
 #ifndef STATOR_CAPTURE_GUARDS_GUARD_SET_H
 #define STATOR_CAPTURE_GUARDS_GUARD_SET_H
 
@@ -74,12 +75,13 @@ struct PinnedTensorGuard {
   std::unique_ptr<TensorGuard> guard;
 };
 
-using Guard =
-    std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard, PinnedTensorGuard>;
+using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
+                           PinnedTensorGuard>;
 
 class GuardSet {
  public:
-  // Called once the capture is complete: notes the versions that will be compared. False: something has changed meanwhile.
+  // Called once the capture is complete: notes the versions that will be compared. False: something has
+  // changed meanwhile.
   bool seal();
   // Runs no Python code of the user's. On failure `failed` (if given) receives the guard in words.
   bool check(std::string* failed);

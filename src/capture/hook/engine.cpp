@@ -23,7 +23,8 @@ bool Engine::start() {
   interpreter_ = PyInterpreterState_Get();
   extra_index_ = cpython::request_code_extra(&free_code_state);
   if (extra_index_ < 0) {
-    PyErr_SetString(PyExc_ImportError, "stator: CPython has no room left for per-code data of another library");
+    PyErr_SetString(PyExc_ImportError,
+                    "stator: CPython has no room left for per-code data of another library");
     return false;
   }
   return true;

@@ -1,4 +1,5 @@
-// capture/hook/engine.h: the state of the engine: what each thread does with frames, what each code object carries, what was counted.
+// capture/hook/engine.h: the state of the engine: what each thread does with frames, what each code object
+// carries, what was counted.
 #ifndef STATOR_CAPTURE_HOOK_ENGINE_H
 #define STATOR_CAPTURE_HOOK_ENGINE_H
 
@@ -29,12 +30,14 @@ class Recording;
 struct ThreadContext {
   Mode mode = Mode::off;
   Binding* binding = nullptr;
-  uintptr_t stack_reserve = 0;  // below this address the native stack is not used any further; 0: not known yet
+  uintptr_t stack_reserve =
+      0;  // below this address the native stack is not used any further; 0: not known yet
   Recording* recording = nullptr;  // of the capture in progress
-  int instruction_limit = -1;   // each frame is handed over after so many instructions; -1: never
+  int instruction_limit = -1;      // each frame is handed over after so many instructions; -1: never
 };
 
-// One per thread. The static model costs one load on the path that every Python call takes while the hook is installed.
+// One per thread. The static model costs one load on the path that every Python call takes while the hook is
+// installed.
 extern thread_local ThreadContext thread_context __attribute__((tls_model("initial-exec")));
 
 // Why a frame was handed over to CPython, apart from opcodes.

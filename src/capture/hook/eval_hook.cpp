@@ -1,4 +1,5 @@
-// capture/hook/eval_hook.cpp: what happens to a frame: kept for a call in progress, passed on, or interpreted.
+// capture/hook/eval_hook.cpp: what happens to a frame: kept for a call in progress, passed on, or
+// interpreted.
 #include "capture/hook/eval_hook.h"
 
 #include <utility>
@@ -17,7 +18,8 @@ namespace {
 
 using cpython::Frame;
 
-// Under a hook each Python call that CPython makes costs a native activation; that is not the program's doing, so it does not count.
+// Under a hook each Python call that CPython makes costs a native activation; that is not the program's
+// doing, so it does not count.
 PyObject* pass_on(PyThreadState* thread, Frame* frame, int throwflag) {
   cpython::leave_native(thread);
   PyObject* result = chained_evaluator != nullptr ? chained_evaluator(thread, frame, throwflag)
@@ -26,7 +28,8 @@ PyObject* pass_on(PyThreadState* thread, Frame* frame, int throwflag) {
   return result;
 }
 
-// Without the hook CPython runs Python calls without recursion on the native stack, so the rest of the depth is safe.
+// Without the hook CPython runs Python calls without recursion on the native stack, so the rest of the depth
+// is safe.
 PyObject* pass_on_without_hook(PyThreadState* thread, Frame* frame, int throwflag) {
   Engine& engine = Engine::get();
   engine.suspend_hook();
@@ -35,7 +38,8 @@ PyObject* pass_on_without_hook(PyThreadState* thread, Frame* frame, int throwfla
   return result;
 }
 
-// Only calls through C use the native stack while frames are interpreted, so here the program recurses through C.
+// Only calls through C use the native stack while frames are interpreted, so here the program recurses
+// through C.
 PyObject* raise_recursion_error(PyThreadState* thread, Frame* frame, int throwflag) {
   const int remaining = std::exchange(cpython::python_recursion(thread), 0);
   PyObject* result = stator_evaluate(thread, frame, throwflag);
@@ -51,7 +55,8 @@ bool native_stack_low(ThreadContext& context) {
 }  // namespace
 
 PyObject* evaluate_for_tools(PyThreadState* thread, Frame* frame, int throwflag) {
-  if (cpython::kToolsSeeHook && cpython::tracing(thread, frame)) return pass_on_without_hook(thread, frame, throwflag);
+  if (cpython::kToolsSeeHook && cpython::tracing(thread, frame))
+    return pass_on_without_hook(thread, frame, throwflag);
   return stator_evaluate(thread, frame, throwflag);
 }
 
@@ -59,7 +64,8 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
   ThreadContext& context = thread_context;
   Engine& engine = Engine::get();
   if (context.mode == Mode::off && !engine.everything()) {
-    return native_stack_low(context) ? pass_on_without_hook(thread, frame, throwflag) : pass_on(thread, frame, throwflag);
+    return native_stack_low(context) ? pass_on_without_hook(thread, frame, throwflag)
+                                     : pass_on(thread, frame, throwflag);
   }
   if (context.binding != nullptr && context.binding->frame == nullptr && throwflag == 0 &&
       frame->function == context.binding->function) {

@@ -6,7 +6,8 @@
 
 namespace stator {
 
-// The address below which this thread's native stack counts as used up, or 1 where the stack's bounds cannot be had.
+// The address below which this thread's native stack counts as used up, or 1 where the stack's bounds cannot
+// be had.
 uintptr_t native_stack_reserve();
 
 }  // namespace stator

@@ -1,4 +1,5 @@
-// capture/interpreter/builders.cpp: containers and strings made from values on the stack, and iterables taken apart onto it.
+// capture/interpreter/builders.cpp: containers and strings made from values on the stack, and iterables taken
+// apart onto it.
 #include "capture/interpreter/builders.h"
 
 #include "capture/cpython/exported.h"
@@ -38,7 +39,6 @@ PyObject* build_const_key_map(PyObject* const* values, PyObject* keys, int count
   return dict.release();
 }
 
-
 PyObject* join_strings(PyObject* const* parts, int count) {
   auto empty = Ref<>::steal(PyUnicode_New(0, 0));
   return empty ? _PyUnicode_JoinArray(empty.get(), parts, count) : nullptr;
@@ -66,15 +66,17 @@ PyObject* format_value(PyObject* value, int conversion, PyObject* spec) {
   return PyObject_Format(converted.get(), spec);
 }
 
-static bool lacks_iteration(PyObject* value) { return Py_TYPE(value)->tp_iter == nullptr && !PySequence_Check(value); }
-
+static bool lacks_iteration(PyObject* value) {
+  return Py_TYPE(value)->tp_iter == nullptr && !PySequence_Check(value);
+}
 
 bool extend_list(PyObject* list, PyObject* iterable) {
   auto none = Ref<>::steal(_PyList_Extend(reinterpret_cast<PyListObject*>(list), iterable));
   if (none) return true;
   if (PyErr_ExceptionMatches(PyExc_TypeError) && lacks_iteration(iterable)) {
     PyErr_Clear();
-    PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);
+    PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
+                 Py_TYPE(iterable)->tp_name);
   }
   return false;
 }
@@ -173,8 +175,8 @@ bool unpack_iterable(PyObject* iterable, int before, int after, PyObject** top) 
   *--top = rest;
   const Py_ssize_t length = PyList_GET_SIZE(rest);
   if (length < after) {
-    PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %zd)", before + after,
-                 before + length);
+    PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %zd)",
+                 before + after, before + length);
     return drop();
   }
   for (int i = after; i > 0; i--) *--top = Py_NewRef(PyList_GET_ITEM(rest, length - i));

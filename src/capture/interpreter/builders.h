@@ -1,4 +1,5 @@
-// capture/interpreter/builders.h: containers and strings made from values on the stack, and iterables taken apart onto it.
+// capture/interpreter/builders.h: containers and strings made from values on the stack, and iterables taken
+// apart onto it.
 #ifndef STATOR_CAPTURE_INTERPRETER_BUILDERS_H
 #define STATOR_CAPTURE_INTERPRETER_BUILDERS_H
 
@@ -24,7 +25,8 @@ bool check_star_arguments(PyObject* function, PyObject* arguments);
 // The function that DICT_MERGE with this argument prepares a call of.
 PyObject* callee_of_merge(PyObject** sp, int argument);
 
-// Writes the items of `iterable` downwards from `top` (exclusive), as UNPACK_SEQUENCE (after == -1) and UNPACK_EX lay them out.
+// Writes the items of `iterable` downwards from `top` (exclusive), as UNPACK_SEQUENCE (after == -1) and
+// UNPACK_EX lay them out.
 bool unpack_iterable(PyObject* iterable, int before, int after, PyObject** top);
 
 }  // namespace stator

@@ -1,7 +1,9 @@
-// capture/interpreter/calls.cpp: binding by CPython itself: its vectorcall builds the frame, the hook keeps it.
+// capture/interpreter/calls.cpp: binding by CPython itself: its vectorcall builds the frame, the hook keeps
+// it.
 //
-// Functions of plain positional parameters are bound here directly. Everything else goes through the function's own vectorcall
-// with a Binding set, so that defaults, keyword-only parameters, *args, **kwargs and every TypeError are CPython's.
+// Functions of plain positional parameters are bound here directly. Everything else goes through the
+// function's own vectorcall with a Binding set, so that defaults, keyword-only parameters, *args, **kwargs
+// and every TypeError are CPython's.
 #include "capture/interpreter/calls.h"
 
 #include <new>
@@ -39,12 +41,13 @@ bool make_room(std::vector<PyObject*>& values, Py_ssize_t count) {
 }
 
 bool only_positional(const PyCodeObject* code) {
-  return (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED)) == CO_OPTIMIZED && code->co_kwonlyargcount == 0;
+  return (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED)) == CO_OPTIMIZED &&
+         code->co_kwonlyargcount == 0;
 }
 
 // Positional arguments, and defaults for those missing at the end. nullptr: not so simple.
-Frame* bind_positional(PyThreadState* thread, PyFunctionObject* function, PyCodeObject* code, PyObject* const* arguments,
-                       Py_ssize_t count) {
+Frame* bind_positional(PyThreadState* thread, PyFunctionObject* function, PyCodeObject* code,
+                       PyObject* const* arguments, Py_ssize_t count) {
   const Py_ssize_t missing = code->co_argcount - count;
   Py_ssize_t first_default = 0;
   if (missing != 0) {
@@ -66,15 +69,16 @@ Frame* bind_positional(PyThreadState* thread, PyFunctionObject* function, PyCode
 }  // namespace
 
 bool is_python_function(PyObject* callable) {
-  return PyFunction_Check(callable) && reinterpret_cast<PyFunctionObject*>(callable)->vectorcall == python_vectorcall();
+  return PyFunction_Check(callable) &&
+         reinterpret_cast<PyFunctionObject*>(callable)->vectorcall == python_vectorcall();
 }
 
 PyObject* keep_bound_frame(Binding& binding, Frame* frame) noexcept {
   if constexpr (cpython::kEvaluatorClearsFrame) {
     binding.frame = frame;
   } else {
-    // CPython clears and pops this frame when we return, so its contents move to the place that it will leave free: the top
-    // of the stack. They wait in the binding's buffer, which has room for them, until then.
+    // CPython clears and pops this frame when we return, so its contents move to the place that it will leave
+    // free: the top of the stack. They wait in the binding's buffer, which has room for them, until then.
     binding.locals.assign(frame->localsplus, frame->localsplus + frame->stacktop);
     for (int i = 0; i < frame->stacktop; i++) frame->localsplus[i] = nullptr;
     frame->stacktop = 0;
@@ -84,8 +88,8 @@ PyObject* keep_bound_frame(Binding& binding, Frame* frame) noexcept {
   return nullptr;
 }
 
-PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* const* arguments, Py_ssize_t count,
-                     PyObject* keywords) {
+PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* const* arguments,
+                     Py_ssize_t count, PyObject* keywords) {
   auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
   if (keywords == nullptr && only_positional(code)) {
     if (Frame* frame = bind_positional(thread, function, code, arguments, count)) return {frame, false};
@@ -93,7 +97,8 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
   if (!Engine::get().hook_installed()) return {nullptr, true};
   if constexpr (!cpython::kEvaluatorClearsFrame) {
     const int words = cpython::frame_words(code);
-    if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top) return {nullptr, true};
+    if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top)
+      return {nullptr, true};
   }
   Binding binding{reinterpret_cast<PyObject*>(function), nullptr, {}, nullptr};
   if (!cpython::kEvaluatorClearsFrame && !make_room(binding.locals, code->co_nlocalsplus)) return {};
@@ -118,10 +123,12 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
   return {binding.frame, false};
 }
 
-PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* arguments, PyObject* keywords) {
+PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* arguments,
+                     PyObject* keywords) {
   const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
   PyObject* const* items = reinterpret_cast<PyTupleObject*>(arguments)->ob_item;
-  if (keywords == nullptr || PyDict_GET_SIZE(keywords) == 0) return push_call(thread, function, items, count, nullptr);
+  if (keywords == nullptr || PyDict_GET_SIZE(keywords) == 0)
+    return push_call(thread, function, items, count, nullptr);
   std::vector<PyObject*> values;
   if (!make_room(values, count + PyDict_GET_SIZE(keywords))) return {};
   values.assign(items, items + count);

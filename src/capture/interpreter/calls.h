@@ -6,7 +6,8 @@
 
 namespace stator {
 
-// Whether calling `callable` means running its code in a new frame: a plain function that nobody gave another vectorcall.
+// Whether calling `callable` means running its code in a new frame: a plain function that nobody gave another
+// vectorcall.
 bool is_python_function(PyObject* callable);
 
 struct PushedCall {
@@ -14,13 +15,14 @@ struct PushedCall {
   bool native = false;              // no frame could be pushed here: make the call through the C API
 };
 
-// Binds `count` positional arguments followed by the values of `keywords` (a tuple of names, or nullptr) to a new frame.
-// Arguments are borrowed. No frame and not native: a Python error is set, in CPython's words.
-PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* const* arguments, Py_ssize_t count,
-                     PyObject* keywords);
+// Binds `count` positional arguments followed by the values of `keywords` (a tuple of names, or nullptr) to a
+// new frame. Arguments are borrowed. No frame and not native: a Python error is set, in CPython's words.
+PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* const* arguments,
+                     Py_ssize_t count, PyObject* keywords);
 
 // The same for a tuple and a dictionary (or nullptr) of arguments.
-PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* arguments, PyObject* keywords);
+PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* arguments,
+                     PyObject* keywords);
 
 }  // namespace stator
 

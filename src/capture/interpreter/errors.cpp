@@ -20,7 +20,8 @@ void raise_name_error(PyObject* name) {
 void raise_unbound_local(PyCodeObject* code, int index) {
   PyObject* name = PyTuple_GetItem(code->co_localsplusnames, index);
   if (name == nullptr) return;
-  PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%.200s' where it is not associated with a value",
+  PyErr_Format(PyExc_UnboundLocalError,
+               "cannot access local variable '%.200s' where it is not associated with a value",
                PyUnicode_AsUTF8(name));
 }
 
@@ -29,11 +30,13 @@ void raise_unbound_cell(PyCodeObject* code, int index) {
     raise_unbound_local(code, index);
     return;
   }
-  PyErr_Format(PyExc_NameError,
-               "cannot access free variable '%.200s' where it is not associated with a value in enclosing scope",
-               PyUnicode_AsUTF8(PyTuple_GET_ITEM(code->co_localsplusnames, index)));
+  PyErr_Format(
+      PyExc_NameError,
+      "cannot access free variable '%.200s' where it is not associated with a value in enclosing scope",
+      PyUnicode_AsUTF8(PyTuple_GET_ITEM(code->co_localsplusnames, index)));
   auto error = Ref<>::steal(stator_take_error());
-  if (error && PyObject_SetAttrString(error.get(), "name", PyTuple_GET_ITEM(code->co_localsplusnames, index)) < 0) {
+  if (error &&
+      PyObject_SetAttrString(error.get(), "name", PyTuple_GET_ITEM(code->co_localsplusnames, index)) < 0) {
     PyErr_Clear();
   }
   if (error) stator_give_error(error.release());
@@ -62,8 +65,8 @@ static Ref<> as_instance(Ref<> exception, bool is_cause) {
   auto instance = Ref<>::steal(PyObject_CallNoArgs(exception.get()));
   if (!instance) return {};
   if ((!is_cause || cpython::kChecksCause) && !PyExceptionInstance_Check(instance.get())) {
-    PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", exception.get(),
-                 Py_TYPE(instance.get()));
+    PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R",
+                 exception.get(), Py_TYPE(instance.get()));
     return {};
   }
   return instance;
@@ -120,11 +123,12 @@ bool check_except_type(PyObject* type) {
 
 bool check_except_star_type(PyObject* type) {
   if (!check_except_type(type)) return false;
-  const bool no_group =
-      each_class(type, [](PyObject* item) { return PyObject_IsSubclass(item, PyExc_BaseExceptionGroup) == 0; });
+  const bool no_group = each_class(
+      type, [](PyObject* item) { return PyObject_IsSubclass(item, PyExc_BaseExceptionGroup) == 0; });
   if (no_group) return true;
   if (!PyErr_Occurred()) {
-    PyErr_SetString(PyExc_TypeError, "catching ExceptionGroup with except* is not allowed. Use except instead.");
+    PyErr_SetString(PyExc_TypeError,
+                    "catching ExceptionGroup with except* is not allowed. Use except instead.");
   }
   return false;
 }

@@ -14,7 +14,8 @@ void raise_unbound_cell(PyCodeObject* code, int index);
 // Adds the running frame to the current error's traceback, as CPython does where an error passes a frame.
 void add_traceback(PyThreadState* thread, cpython::Frame* frame);
 
-// `raise exception from cause`; both are stolen and may be nullptr. True: a bare raise that found an exception to raise again.
+// `raise exception from cause`; both are stolen and may be nullptr. True: a bare raise that found an
+// exception to raise again.
 bool raise(PyThreadState* thread, PyObject* exception, PyObject* cause);
 
 // Whether `type` may stand in an except clause (or except*, where groups may not); raises TypeError.

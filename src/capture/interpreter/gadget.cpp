@@ -51,19 +51,21 @@ Ref<> make_function(int parameters) {
 
 bool hide(BorrowedRef<> function) {
   stator_hide_function(function.get());
-  CodeState* state = Engine::get().code_state(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get())));
+  CodeState* state =
+      Engine::get().code_state(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get())));
   if (state == nullptr) return PyErr_NoMemory() != nullptr;
   state->skip = true;
   return true;
 }
 
 // The function with other instructions, and other constants or names where they are given.
-bool replace_code(BorrowedRef<> code_or_function, const Assembler& code, int stack, PyObject* names, PyObject* consts,
-                  Ref<>& out) {
+bool replace_code(BorrowedRef<> code_or_function, const Assembler& code, int stack, PyObject* names,
+                  PyObject* consts, Ref<>& out) {
   auto replace = Ref<>::steal(PyObject_GetAttrString(code_or_function.get(), "replace"));
   auto arguments = Ref<>::steal(PyTuple_New(0));
-  auto fields = Ref<>::steal(Py_BuildValue("{s:y#,s:i}", "co_code", code.bytes().data(),
-                                           static_cast<Py_ssize_t>(code.bytes().size()), "co_stacksize", stack));
+  auto fields =
+      Ref<>::steal(Py_BuildValue("{s:y#,s:i}", "co_code", code.bytes().data(),
+                                 static_cast<Py_ssize_t>(code.bytes().size()), "co_stacksize", stack));
   if (!replace || !arguments || !fields) return false;
   if (names != nullptr && PyDict_SetItemString(fields.get(), "co_names", names) < 0) return false;
   if (consts != nullptr && PyDict_SetItemString(fields.get(), "co_consts", consts) < 0) return false;
@@ -86,7 +88,8 @@ Ref<> make_gadget(Opcode opcode, int argument, int count, int results, PyObject*
   auto function = make_function(count);
   Ref<> replaced;
   if (!function ||
-      !replace_code(BorrowedRef<>(PyFunction_GET_CODE(function.get())), code, count + results + 4, names, nullptr, replaced) ||
+      !replace_code(BorrowedRef<>(PyFunction_GET_CODE(function.get())), code, count + results + 4, names,
+                    nullptr, replaced) ||
       PyObject_SetAttrString(function.get(), "__code__", replaced.get()) < 0 || !hide(function)) {
     return {};
   }
@@ -118,16 +121,19 @@ PyObject* gadget(Opcode opcode, int argument, int count, int results) {
   return made;
 }
 
-// Those that programs meet. Made before any program runs: making one compiles code, which audit hooks would see.
+// Those that programs meet. Made before any program runs: making one compiles code, which audit hooks would
+// see.
 struct Known {
   Opcode opcode;
   int first_argument, last_argument, count, results;
 };
 constexpr Known kKnown[] = {
-    {Opcode::GET_AWAITABLE, 0, 2, 1, 1},    {Opcode::GET_AITER, 0, 0, 1, 1},         {Opcode::GET_ANEXT, 0, 0, 1, 2},
-    {Opcode::BEFORE_ASYNC_WITH, 0, 0, 1, 2}, {Opcode::CHECK_EG_MATCH, 0, 0, 2, 2},    {Opcode::PREP_RERAISE_STAR, 0, 0, 2, 1},
-    {Opcode::PRINT_EXPR, 0, 0, 1, 0},       {Opcode::MATCH_KEYS, 0, 0, 2, 3},        {Opcode::MATCH_CLASS, 0, 4, 3, 1},
-    {Opcode::CALL_INTRINSIC_1, 1, 1, 1, 1}, {Opcode::CALL_INTRINSIC_1, 4, 11, 1, 1}, {Opcode::CALL_INTRINSIC_2, 1, 4, 2, 1},
+    {Opcode::GET_AWAITABLE, 0, 2, 1, 1},     {Opcode::GET_AITER, 0, 0, 1, 1},
+    {Opcode::GET_ANEXT, 0, 0, 1, 2},         {Opcode::BEFORE_ASYNC_WITH, 0, 0, 1, 2},
+    {Opcode::CHECK_EG_MATCH, 0, 0, 2, 2},    {Opcode::PREP_RERAISE_STAR, 0, 0, 2, 1},
+    {Opcode::PRINT_EXPR, 0, 0, 1, 0},        {Opcode::MATCH_KEYS, 0, 0, 2, 3},
+    {Opcode::MATCH_CLASS, 0, 4, 3, 1},       {Opcode::CALL_INTRINSIC_1, 1, 1, 1, 1},
+    {Opcode::CALL_INTRINSIC_1, 4, 11, 1, 1}, {Opcode::CALL_INTRINSIC_2, 1, 4, 2, 1},
 };
 
 bool exists(Opcode opcode) {
@@ -150,7 +156,9 @@ static Ref<> make_attention() {
   code.add(Opcode::JUMP_BACKWARD, 2 + jump.size());
   auto function = make_function(0);
   Ref<> replaced;
-  if (!function || !replace_code(BorrowedRef<>(PyFunction_GET_CODE(function.get())), code, 1, nullptr, nullptr, replaced) ||
+  if (!function ||
+      !replace_code(BorrowedRef<>(PyFunction_GET_CODE(function.get())), code, 1, nullptr, nullptr,
+                    replaced) ||
       PyObject_SetAttrString(function.get(), "__code__", replaced.get()) < 0 || !hide(function)) {
     return {};
   }
@@ -161,20 +169,22 @@ bool make_gadgets() {
   attention = make_attention().release();
   if (attention == nullptr) return false;
   for (const Known& known : kKnown) {
-    for (int argument = known.first_argument; exists(known.opcode) && argument <= known.last_argument; argument++) {
+    for (int argument = known.first_argument; exists(known.opcode) && argument <= known.last_argument;
+         argument++) {
       if (gadget(known.opcode, argument, known.count, known.results) == nullptr) return false;
     }
   }
   return true;
 }
 
-PyObject* execute_in_cpython(PyThreadState* thread, Opcode opcode, int argument, PyObject* const* values, int count,
-                             int results, PyObject* on_behalf_of) {
+PyObject* execute_in_cpython(PyThreadState* thread, Opcode opcode, int argument, PyObject* const* values,
+                             int count, int results, PyObject* on_behalf_of) {
   PyObject* function = gadget(opcode, argument, count, results);
   if (function == nullptr) return nullptr;
   if (on_behalf_of != nullptr && PyFunction_Check(on_behalf_of)) {
     PyObject* module = reinterpret_cast<PyFunctionObject*>(on_behalf_of)->func_module;
-    PyObject* old = std::exchange(reinterpret_cast<PyFunctionObject*>(function)->func_module, Py_XNewRef(module));
+    PyObject* old =
+        std::exchange(reinterpret_cast<PyFunctionObject*>(function)->func_module, Py_XNewRef(module));
     Py_XDECREF(old);
   }
   return call_hidden(thread, function, values, count);

@@ -97,7 +97,8 @@ PyObject* load_class_global(Frame* frame, PyObject* mapping, PyObject* name) {
 PyObject* load_import(Frame* frame) {
   static PyObject* const name = PyUnicode_InternFromString("__import__");
   Ref<> value;
-  if (cpython::kReadsNamespacesAsMappings || PyDict_Check(frame->builtins)) value = find(frame->builtins, name);
+  if (cpython::kReadsNamespacesAsMappings || PyDict_Check(frame->builtins))
+    value = find(frame->builtins, name);
   if (!value && !PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "__import__ not found");
   return value.release();
 }

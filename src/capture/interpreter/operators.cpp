@@ -1,30 +1,53 @@
 // capture/interpreter/operators.cpp: the operations on values that instructions name by number.
 #include "capture/interpreter/operators.h"
 
-#include "capture/cpython/number.h"
 #include "capture/cpython/exported.h"
+#include "capture/cpython/number.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
 namespace {
 
 PyObject* power(PyObject* left, PyObject* right) { return PyNumber_Power(left, right, Py_None); }
-PyObject* inplace_power(PyObject* left, PyObject* right) { return PyNumber_InPlacePower(left, right, Py_None); }
+PyObject* inplace_power(PyObject* left, PyObject* right) {
+  return PyNumber_InPlacePower(left, right, Py_None);
+}
 
 // In the order of the argument of BINARY_OP.
 constexpr binaryfunc kOperations[] = {
-    PyNumber_Add,           PyNumber_And,           PyNumber_FloorDivide,        PyNumber_Lshift,
-    PyNumber_MatrixMultiply, PyNumber_Multiply,      PyNumber_Remainder,          PyNumber_Or,
-    power,                  PyNumber_Rshift,        PyNumber_Subtract,           PyNumber_TrueDivide,
-    PyNumber_Xor,           PyNumber_InPlaceAdd,    PyNumber_InPlaceAnd,         PyNumber_InPlaceFloorDivide,
-    PyNumber_InPlaceLshift, PyNumber_InPlaceMatrixMultiply, PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder,
-    PyNumber_InPlaceOr,     inplace_power,          PyNumber_InPlaceRshift,      PyNumber_InPlaceSubtract,
-    PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor,
+    PyNumber_Add,
+    PyNumber_And,
+    PyNumber_FloorDivide,
+    PyNumber_Lshift,
+    PyNumber_MatrixMultiply,
+    PyNumber_Multiply,
+    PyNumber_Remainder,
+    PyNumber_Or,
+    power,
+    PyNumber_Rshift,
+    PyNumber_Subtract,
+    PyNumber_TrueDivide,
+    PyNumber_Xor,
+    PyNumber_InPlaceAdd,
+    PyNumber_InPlaceAnd,
+    PyNumber_InPlaceFloorDivide,
+    PyNumber_InPlaceLshift,
+    PyNumber_InPlaceMatrixMultiply,
+    PyNumber_InPlaceMultiply,
+    PyNumber_InPlaceRemainder,
+    PyNumber_InPlaceOr,
+    inplace_power,
+    PyNumber_InPlaceRshift,
+    PyNumber_InPlaceSubtract,
+    PyNumber_InPlaceTrueDivide,
+    PyNumber_InPlaceXor,
 };
 
 }  // namespace
 
-PyObject* binary_operation(int which, PyObject* left, PyObject* right) { return kOperations[which](left, right); }
+PyObject* binary_operation(int which, PyObject* left, PyObject* right) {
+  return kOperations[which](left, right);
+}
 
 PyObject* subscript(PyObject* container, PyObject* key) {
   int64_t index;
@@ -45,14 +68,16 @@ PyObject* subscript(PyObject* container, PyObject* key) {
   return PyObject_GetItem(container, key);
 }
 
-PyObject* load_attribute(PyObject* owner, PyObject* name, InlineCache&) { return PyObject_GetAttr(owner, name); }
-
+PyObject* load_attribute(PyObject* owner, PyObject* name, InlineCache&) {
+  return PyObject_GetAttr(owner, name);
+}
 
 bool load_method(PyObject* owner, PyObject* name, InlineCache&, PyObject** method) {
   return _PyObject_GetMethod(owner, name, method) != 0;
 }
 
-PyObject* load_super_attribute(PyObject* super, PyObject* type, PyObject* self, PyObject* name, bool explicit_arguments) {
+PyObject* load_super_attribute(PyObject* super, PyObject* type, PyObject* self, PyObject* name,
+                               bool explicit_arguments) {
   // Without explicit arguments super() finds them in the running frame by itself.
   PyObject* arguments[] = {type, self};
   auto bound = Ref<>::steal(PyObject_Vectorcall(super, arguments, explicit_arguments ? 2 : 0, nullptr));

@@ -34,9 +34,11 @@ PyObject* subscript(PyObject* container, PyObject* key);
 PyObject* load_attribute(PyObject* owner, PyObject* name, InlineCache& cache);
 // True: `method` is to be called with the owner as its first argument.
 bool load_method(PyObject* owner, PyObject* name, InlineCache& cache, PyObject** method);
-PyObject* load_super_attribute(PyObject* super, PyObject* type, PyObject* self, PyObject* name, bool explicit_arguments);
+PyObject* load_super_attribute(PyObject* super, PyObject* type, PyObject* self, PyObject* name,
+                               bool explicit_arguments);
 
-// `left += right` or `left + right` of exact strings, in place where nothing else holds the left one. Steals left.
+// `left += right` or `left + right` of exact strings, in place where nothing else holds the left one. Steals
+// left.
 PyObject* append_string(PyObject* left, PyObject* right);
 
 }  // namespace stator

@@ -1,11 +1,12 @@
-// capture/interpreter/run.cpp: the loop: dispatch, frames pushed and left, errors unwound. Handlers stand in opcodes/*.inc.
+// capture/interpreter/run.cpp: the loop: dispatch, frames pushed and left, errors unwound. Handlers stand in
+// opcodes/*.inc.
 #include <cxxabi.h>
 #include <unistd.h>
 
 #include "capture/cpython/dict_version.h"
 #include "capture/cpython/error_scope.h"
-#include "capture/cpython/number.h"
 #include "capture/cpython/exported.h"
+#include "capture/cpython/number.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
 #include "capture/hook/eval_hook.h"
@@ -26,7 +27,8 @@ using cpython::Unit;
 
 namespace {
 
-// The interpreter's ways of running: what each instruction pays for beyond its own work is decided at compile time.
+// The interpreter's ways of running: what each instruction pays for beyond its own work is decided at compile
+// time.
 struct Concrete {
   static constexpr bool kCountsInstructions = false;
   static constexpr bool kCaptures = false;
@@ -40,8 +42,8 @@ struct Capturing {
   static constexpr bool kCaptures = true;
 };
 
-// Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and counted; both are
-// undone first, as the evaluator does them itself.
+// Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and
+// counted; both are undone first, as the evaluator does them itself.
 PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame) {
   cpython::unlink(thread, frame);
   cpython::python_recursion(thread)++;
@@ -81,14 +83,15 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   cpython::enter_native(thread);
   cpython::link(thread, frame);
 
-// --- the vocabulary of the handlers ---------------------------------------------------------------------------------
+// --- the vocabulary of the handlers
+// ---------------------------------------------------------------------------------
 #define HANDLE(name) handle_##name:
 #define ARG (ip->argument)
 #define NAME(index) PyTuple_GET_ITEM(frame->code->co_names, index)
-#define PUSH(value)                      \
-  do {                                   \
+#define PUSH(value)                         \
+  do {                                      \
     PyObject* const pushed_value = (value); \
-    *sp++ = pushed_value;                \
+    *sp++ = pushed_value;                   \
   } while (0)
 #define POP() (*--sp)
 #define TOP(n) (sp[-(n)])
@@ -103,45 +106,45 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
     }                                                            \
     goto* labels[static_cast<int>(ip->opcode)];                  \
   } while (0)
-#define NEXT() \
-  do {         \
-    ip++;      \
+#define NEXT()  \
+  do {          \
+    ip++;       \
     DISPATCH(); \
   } while (0)
 // After an instruction that may have run any code: a tool may be on now.
-#define NEXT_AFTER_CALL()                                   \
-  do {                                                      \
-    ip++;                                                   \
-    if (cpython::tracing(thread, frame)) [[unlikely]]              \
-      goto hand_over_to_tools;                              \
-    DISPATCH();                                             \
+#define NEXT_AFTER_CALL()                             \
+  do {                                                \
+    ip++;                                             \
+    if (cpython::tracing(thread, frame)) [[unlikely]] \
+      goto hand_over_to_tools;                        \
+    DISPATCH();                                       \
   } while (0)
-#define NEXT_AFTER_CALL_AND_ATTENTION()                     \
-  do {                                                      \
-    if (cpython::wants_attention(breaker)) [[unlikely]] {   \
-      if (!give_attention(thread)) goto error;              \
-    }                                                       \
+#define NEXT_AFTER_CALL_AND_ATTENTION()                                   \
+  do {                                                                    \
+    if (cpython::wants_attention(breaker)) [[unlikely]] {                 \
+      if (!give_attention(thread)) goto error;                            \
+    }                                                                     \
     if (*evaluator != &eval_hook && *evaluator != nullptr) [[unlikely]] { \
-      ip++;                                                 \
-      goto hand_over_to_tools; /* another library's hook */ \
-    }                                                       \
-    NEXT_AFTER_CALL();                                      \
+      ip++;                                                               \
+      goto hand_over_to_tools; /* another library's hook */               \
+    }                                                                     \
+    NEXT_AFTER_CALL();                                                    \
   } while (0)
-#define JUMP(index)                            \
-  do {                                         \
-    ip = code->instructions.data() + (index);  \
-    DISPATCH();                                \
+#define JUMP(index)                           \
+  do {                                        \
+    ip = code->instructions.data() + (index); \
+    DISPATCH();                               \
   } while (0)
 // Replaces `n` operands by one result, or fails.
-#define REPLACE(n, value)                                   \
-  do {                                                      \
-    PyObject* const made = (value);                         \
-    if (made == nullptr) goto error;                        \
-    for (int left = (n); left > 0; left--) {                \
-      PyObject* const used = POP();                         \
-      Py_DECREF(used);                                      \
-    }                                                       \
-    PUSH(made);                                             \
+#define REPLACE(n, value)                    \
+  do {                                       \
+    PyObject* const made = (value);          \
+    if (made == nullptr) goto error;         \
+    for (int left = (n); left > 0; left--) { \
+      PyObject* const used = POP();          \
+      Py_DECREF(used);                       \
+    }                                        \
+    PUSH(made);                              \
   } while (0)
 
 enter_frame:
@@ -154,39 +157,43 @@ enter_frame:
   ip = code->at_unit(cpython::next_unit(frame));
   if constexpr (How::kCaptures) {
     PyObject* const first_argument = frame->code->co_argcount > 0 ? fast[0] : nullptr;
-    if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument)) goto error;
+    if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument))
+      goto error;
     if (ip == code->instructions.data()) recording->bound(frame);
   }
   if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;
   DISPATCH();
 
-#include "capture/interpreter/opcodes/stack.inc"
-#include "capture/interpreter/opcodes/names.inc"
 #include "capture/interpreter/opcodes/attributes.inc"
-#include "capture/interpreter/opcodes/operators.inc"
-#include "capture/interpreter/opcodes/jumps.inc"
 #include "capture/interpreter/opcodes/build.inc"
 #include "capture/interpreter/opcodes/calls.inc"
-#include "capture/interpreter/opcodes/generators.inc"
 #include "capture/interpreter/opcodes/exceptions.inc"
+#include "capture/interpreter/opcodes/generators.inc"
 #include "capture/interpreter/opcodes/imports.inc"
+#include "capture/interpreter/opcodes/jumps.inc"
 #include "capture/interpreter/opcodes/match.inc"
+#include "capture/interpreter/opcodes/names.inc"
+#include "capture/interpreter/opcodes/operators.inc"
+#include "capture/interpreter/opcodes/stack.inc"
 
   HANDLE(UNKNOWN) goto hand_over_opcode;
 
-// --- errors ---------------------------------------------------------------------------------------------------------
+// --- errors
+// ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
   if constexpr (How::kCaptures) recording->note_error();
   add_traceback(thread, frame);
-  // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report a call.
+  // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report
+  // a call.
   if (cpython::tracing(thread, frame)) [[unlikely]] {
     stator_report_error(thread, frame, cpython::reported_unit(ip->at, ip[1].begin(), from_callee));
   }
-unwind: {
+unwind : {
   const Handler* handler = code->handler_at(ip->at);
   if constexpr (How::kCaptures) {
-    if (recording->stopped().happened()) handler = nullptr;  // not the program's exception: no handler of it sees it
+    if (recording->stopped().happened())
+      handler = nullptr;  // not the program's exception: no handler of it sees it
   }
   raise_at_entry = false;
   if (handler == nullptr) goto leave_by_error;
@@ -201,10 +208,12 @@ unwind: {
     PUSH(lasti);
   }
   from_callee = false;
-  if (cpython::tracing(thread, frame)) [[unlikely]] stator_report_handled(thread, frame, code->start + handler->target);
+  if (cpython::tracing(thread, frame)) [[unlikely]]
+    stator_report_handled(thread, frame, code->start + handler->target);
   PUSH(stator_take_error());
   ip = code->at_unit(code->start + handler->target);
-  if (cpython::tracing(thread, frame)) [[unlikely]] goto hand_over_to_tools;
+  if (cpython::tracing(thread, frame)) [[unlikely]]
+    goto hand_over_to_tools;
   DISPATCH();
 }
 
@@ -219,8 +228,9 @@ leave_by_error:
   result = nullptr;
   goto end_frame;
 
-// --- leaving a frame ------------------------------------------------------------------------------------------------
-end_frame: {
+// --- leaving a frame
+// ------------------------------------------------------------------------------------------------
+end_frame : {
   // The frame's stack is empty; `result` is its value, or nullptr with an error set.
   statistics.finished++;
   cpython::give_stack(frame, sp);
@@ -241,7 +251,8 @@ back_in_caller:
   code = Engine::get().code_state(frame->code)->decoded.get();
   fast = frame->localsplus;
   sp = cpython::take_stack(frame);
-  ip = cpython::kCallerStandsOnLastUnit ? code->ending_at(frame->instruction) : code->at_unit(frame->instruction);
+  ip = cpython::kCallerStandsOnLastUnit ? code->ending_at(frame->instruction)
+                                        : code->at_unit(frame->instruction);
   if constexpr (How::kCountsInstructions) budget = -1;
   from_callee = result == nullptr;
   if (from_callee) goto error;
@@ -255,8 +266,7 @@ hand_over_opcode:
 hand_over_to_tools:
   reason = HandOver::tools;
   goto hand_over_for_reason;
-[[maybe_unused]] hand_over_at_limit:
-  reason = HandOver::limit;
+  [[maybe_unused]] hand_over_at_limit : reason = HandOver::limit;
   goto hand_over_for_reason;
 hand_over_for_reason:
   statistics.by_reason[static_cast<size_t>(reason)]++;
@@ -271,7 +281,7 @@ hand_over:
 hand_over_to_end:
   // The instruction ends the frame, and only CPython can do that.
   statistics.finished++;
-continue_in_cpython: {
+continue_in_cpython : {
   cpython::give_stack(frame, sp);
   cpython::go_on_at(frame, ip->begin());
   caller = frame->previous;
@@ -306,8 +316,8 @@ PyObject* interpret(PyThreadState* thread, Frame* frame, bool raise, const Decod
     return thread_context.instruction_limit >= 0 ? run<Counted>(thread, frame, raise, &code)
                                                  : run<Concrete>(thread, frame, raise, &code);
   } catch (const abi::__forced_unwind&) {
-    // CPython is gone and ends this thread by unwinding its native stack, without the GIL: nothing may be released any more. The
-    // thread waits for the end of the process, as CPython itself lets it from 3.14 on.
+    // CPython is gone and ends this thread by unwinding its native stack, without the GIL: nothing may be
+    // released any more. The thread waits for the end of the process, as CPython itself lets it from 3.14 on.
     for (;;) pause();
   }
 }

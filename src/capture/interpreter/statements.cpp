@@ -34,7 +34,6 @@ bool import_star(PyThreadState* thread, Frame* frame, PyObject* module) {
   return execute_import_star(thread, frame, module);
 }
 
-
 bool enter_context(PyObject* manager, PyObject** exit, PyObject** entered) {
   static PyObject* const enter_name = PyUnicode_InternFromString("__enter__");
   static PyObject* const exit_name = PyUnicode_InternFromString("__exit__");

@@ -3,8 +3,8 @@
 
 namespace stator {
 
-Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording& recording, DomainCapture& capture,
-                             std::vector<PyObject*>& tensors, ArgumentSpec& spec) {
+Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording& recording,
+                             DomainCapture& capture, std::vector<PyObject*>& tensors, ArgumentSpec& spec) {
   spec.name_ = name;
   const Domain& domain = recording.domain();
   if (domain.is_tensor(value)) {
@@ -92,18 +92,21 @@ bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors) con
       return expected_.matches(value);
     case Kind::immutable:
       if (value == kept_.get()) return true;
-      return Py_TYPE(value) == Py_TYPE(kept_.get()) && PyObject_RichCompareBool(value, kept_.get(), Py_EQ) == 1;
+      return Py_TYPE(value) == Py_TYPE(kept_.get()) &&
+             PyObject_RichCompareBool(value, kept_.get(), Py_EQ) == 1;
     case Kind::tuple:
     case Kind::list: {
       if (kind_ == Kind::tuple ? !PyTuple_CheckExact(value) : !PyList_CheckExact(value)) return false;
       if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
       for (size_t i = 0; i < children_.size(); i++) {
-        if (!children_[i].matches(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i)), tensors)) return false;
+        if (!children_[i].matches(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i)), tensors))
+          return false;
       }
       return true;
     }
     case Kind::dict: {
-      if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
+      if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size()))
+        return false;
       PyObject *key, *item;
       Py_ssize_t position = 0;
       for (size_t i = 0; i < children_.size(); i++) {

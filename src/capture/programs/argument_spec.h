@@ -1,4 +1,5 @@
-// capture/programs/argument_spec.h: what the arguments of a captured call looked like, and which tensors they carried.
+// capture/programs/argument_spec.h: what the arguments of a captured call looked like, and which tensors they
+// carried.
 #ifndef STATOR_CAPTURE_PROGRAMS_ARGUMENT_SPEC_H
 #define STATOR_CAPTURE_PROGRAMS_ARGUMENT_SPEC_H
 
@@ -13,10 +14,10 @@ namespace stator {
 
 class ArgumentSpec {
  public:
-  // Describes `value` and gives what stands for it in the capture: a tracer for a tensor, a copy for a container that may hold
-  // some, the object itself otherwise. Nothing: stopped, or a Python error.
-  static Ref<> describe(PyObject* value, const std::string& name, Recording& recording, DomainCapture& capture,
-                        std::vector<PyObject*>& tensors, ArgumentSpec& spec);
+  // Describes `value` and gives what stands for it in the capture: a tracer for a tensor, a copy for a
+  // container that may hold some, the object itself otherwise. Nothing: stopped, or a Python error.
+  static Ref<> describe(PyObject* value, const std::string& name, Recording& recording,
+                        DomainCapture& capture, std::vector<PyObject*>& tensors, ArgumentSpec& spec);
 
   // Appends the tensors (borrowed) that `value` carries. False: it is not like the described one.
   bool matches(PyObject* value, std::vector<PyObject*>& tensors) const;
@@ -27,7 +28,7 @@ class ArgumentSpec {
   Kind kind_ = Kind::constant;
   std::string name_;
   ExpectedValue expected_;
-  Ref<> kept_;       // immutable: compared by equality; object: a weak reference, or the object where it has none
+  Ref<> kept_;  // immutable: compared by equality; object: a weak reference, or the object where it has none
   bool weak_ = false;
   std::unique_ptr<TensorGuard> guard_;
   std::vector<ArgumentSpec> children_;

@@ -12,7 +12,8 @@ namespace {
 // The thread captures while this lives: the hook is in, and no garbage is collected.
 class CaptureScope {
  public:
-  explicit CaptureScope(Recording& recording) : context_(thread_context), mode_(context_.mode), collects_(PyGC_Disable() != 0) {
+  explicit CaptureScope(Recording& recording)
+      : context_(thread_context), mode_(context_.mode), collects_(PyGC_Disable() != 0) {
     context_.mode = Mode::capture;
     context_.recording = &recording;
     Engine::get().acquire_hook();
@@ -34,8 +35,8 @@ class CaptureScope {
 
 }  // namespace
 
-std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, PyObject* const* arguments, Py_ssize_t count,
-                                      PyObject* keywords, CaptureStop& why) {
+std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
+                                      Py_ssize_t count, PyObject* keywords, CaptureStop& why) {
   auto entry = std::make_unique<Entry>();
   std::unique_ptr<DomainCapture> capture = domain.begin();
   if (!capture) {
@@ -59,7 +60,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   std::vector<Ref<>> stand_ins;
   const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
   for (Py_ssize_t i = 0; i < total; i++) {
-    const std::string name = i < count ? "arg" + std::to_string(i) : PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - count));
+    const std::string name =
+        i < count ? "arg" + std::to_string(i) : PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - count));
     entry->arguments_.emplace_back();
     ArgumentSpec spec;
     Ref<> stands = ArgumentSpec::describe(arguments[i], name, recording, *capture, tensors, spec);
@@ -92,7 +94,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (!entry->program_) return give_up("unsupported-operator", capture->broken());
   for (const Ref<>& tensor : captured) {
     if (tensor) {
-      if (!recording.is_pinned(tensor.get())) return give_up("unguardable", "a tensor that is neither an argument nor reached through one");
+      if (!recording.is_pinned(tensor.get()))
+        return give_up("unguardable", "a tensor that is neither an argument nor reached through one");
       auto guard = domain.guard(tensor.get());
       if (!guard) return give_up("tensor-subclass", recording.source(tensor.get()));
       entry->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get());
@@ -100,7 +103,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     entry->captured_.push_back(tensor.get());
   }
   for (PyObject* tensor : tensors) {
-    if (recording.is_pinned(tensor)) return give_up("unguardable", "an argument that the function also reaches by itself");
+    if (recording.is_pinned(tensor))
+      return give_up("unguardable", "an argument that the function also reaches by itself");
   }
   entry->guards_.name([&](PyObject* subject) { return recording.source(subject); });
   if (!entry->guards_.seal()) return give_up("unguardable", "another thread changed what the capture read");
@@ -118,9 +122,11 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
   if (total != static_cast<Py_ssize_t>(arguments_.size())) return fail("another number of arguments");
   if (keywords != keywords_.get()) {
     if (keywords == nullptr || !keywords_) return fail("other keyword arguments");
-    if (PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1) return fail("other keyword arguments");
+    if (PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1)
+      return fail("other keyword arguments");
   }
-  if (domain.modes() != modes_) return fail("the modes of torch (grad, autocast, default dtype) are the same");
+  if (domain.modes() != modes_)
+    return fail("the modes of torch (grad, autocast, default dtype) are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
     const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
     if (!spec.matches(arguments[i], tensors)) return fail(failed != nullptr ? spec.text() : std::string());

@@ -13,11 +13,13 @@ namespace stator {
 
 class Entry {
  public:
-  // Captures one call. Nothing: `why` says why, and no Python error is set unless it is one that is not the capture's.
+  // Captures one call. Nothing: `why` says why, and no Python error is set unless it is one that is not the
+  // capture's.
   static std::unique_ptr<Entry> capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
                                         Py_ssize_t count, PyObject* keywords, CaptureStop& why);
 
-  // The tensors that the call carries, if the capture serves it. Otherwise `failed` (if given) tells the first guard that failed.
+  // The tensors that the call carries, if the capture serves it. Otherwise `failed` (if given) tells the
+  // first guard that failed.
   bool serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
               std::vector<PyObject*>& tensors, std::string* failed);
   // A new reference, or nullptr with an error set.
@@ -34,7 +36,8 @@ class Entry {
   uint64_t modes_ = 0;
   GuardSet guards_;
   std::unique_ptr<TensorProgram> program_;
-  std::vector<PyObject*> captured_;  // inputs that are no arguments (borrowed: the guards prove them), nullptr for those that are
+  std::vector<PyObject*> captured_;  // inputs that are no arguments (borrowed: the guards prove them),
+                                     // nullptr for those that are
   std::vector<size_t> first_of_;     // for each tensor of the arguments: the first one that is the same
   Rebuild result_;
 };

@@ -58,9 +58,12 @@ static bool has_slots(PyTypeObject* type) {
 }
 
 // An instance of a Python class over object, dict or OrderedDict whose state is its dictionary and its items.
-size_t Rebuild::add_instance(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors, bool& ok) {
+size_t Rebuild::add_instance(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors,
+                             bool& ok) {
   PyTypeObject* type = Py_TYPE(value);
-  PyTypeObject* base = PyODict_Check(value) ? &PyODict_Type : PyDict_Check(value) ? &PyDict_Type : &PyBaseObject_Type;
+  PyTypeObject* base = PyODict_Check(value)  ? &PyODict_Type
+                       : PyDict_Check(value) ? &PyDict_Type
+                                             : &PyBaseObject_Type;
   for (PyTypeObject* at = type; at != base; at = at->tp_base) {
     if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE) || has_slots(at)) {
       ok = recording.stop("unguardable", std::string("a result of type ") + type->tp_name);
@@ -112,24 +115,29 @@ PyObject* Rebuild::make(const std::vector<Ref<>>& tensors) const {
         break;
       case Kind::tuple: {
         auto tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
-        for (size_t i = 0; tuple && i < count; i++) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(values[step.parts[i]].get()));
+        for (size_t i = 0; tuple && i < count; i++)
+          PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(values[step.parts[i]].get()));
         if (tuple && step.object.get() != reinterpret_cast<PyObject*>(&PyTuple_Type)) {
           auto arguments = Ref<>::steal(PyTuple_Pack(1, tuple.get()));
-          tuple = Ref<>::steal(arguments ? PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(step.object.get()), arguments.get(), nullptr)
-                                         : nullptr);
+          tuple =
+              Ref<>::steal(arguments ? PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(step.object.get()),
+                                                           arguments.get(), nullptr)
+                                     : nullptr);
         }
         value = tuple;
         break;
       }
       case Kind::list: {
         value = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(count)));
-        for (size_t i = 0; value && i < count; i++) PyList_SET_ITEM(value.get(), i, Py_NewRef(values[step.parts[i]].get()));
+        for (size_t i = 0; value && i < count; i++)
+          PyList_SET_ITEM(value.get(), i, Py_NewRef(values[step.parts[i]].get()));
         break;
       }
       case Kind::dict: {
         value = Ref<>::steal(PyDict_New());
         for (size_t i = 0; value && i < count; i += 2) {
-          if (PyDict_SetItem(value.get(), values[step.parts[i]].get(), values[step.parts[i + 1]].get()) < 0) return nullptr;
+          if (PyDict_SetItem(value.get(), values[step.parts[i]].get(), values[step.parts[i + 1]].get()) < 0)
+            return nullptr;
         }
         break;
       }
@@ -143,7 +151,9 @@ PyObject* Rebuild::make(const std::vector<Ref<>>& tensors) const {
         for (size_t i = 0; value && i < count; i += 2) {
           PyObject* key = values[step.parts[i]].get();
           PyObject* item = values[step.parts[i + 1]].get();
-          if ((base == &PyODict_Type ? PyODict_SetItem(value.get(), key, item) : PyDict_SetItem(value.get(), key, item)) < 0) return nullptr;
+          if ((base == &PyODict_Type ? PyODict_SetItem(value.get(), key, item)
+                                     : PyDict_SetItem(value.get(), key, item)) < 0)
+            return nullptr;
         }
         if (value && step.attributes != SIZE_MAX) {
           auto dict = Ref<>::steal(PyObject_GenericGetDict(value.get(), nullptr));

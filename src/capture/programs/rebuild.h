@@ -22,8 +22,8 @@ class Rebuild {
   struct Step {
     Kind kind;
     size_t tensor = 0;
-    Ref<> object;              // object: what is returned; instance and tuple: the class
-    std::vector<size_t> parts; // steps of the items; of a dictionary: keys and values in turn
+    Ref<> object;                  // object: what is returned; instance and tuple: the class
+    std::vector<size_t> parts;     // steps of the items; of a dictionary: keys and values in turn
     size_t attributes = SIZE_MAX;  // instance: the step of its dictionary
   };
   size_t add(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors, bool& ok);

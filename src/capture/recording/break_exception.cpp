@@ -4,7 +4,8 @@
 namespace stator {
 
 PyObject* break_exception() {
-  static PyObject* const type = PyErr_NewException("stator._capture.CaptureStopped", PyExc_BaseException, nullptr);
+  static PyObject* const type =
+      PyErr_NewException("stator._capture.CaptureStopped", PyExc_BaseException, nullptr);
   return type != nullptr ? type : PyExc_SystemError;
 }
 

@@ -6,7 +6,8 @@
 
 namespace stator {
 
-// Derives from BaseException and never reaches the user's program: the interpreter passes it over every handler.
+// Derives from BaseException and never reaches the user's program: the interpreter passes it over every
+// handler.
 PyObject* break_exception();
 
 }  // namespace stator

@@ -1,8 +1,9 @@
 // capture/recording/calls.cpp: what a call may do is decided before it is made.
+#include "capture/interpreter/calls.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/traits.h"
-#include "capture/interpreter/calls.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/recording.h"
 
@@ -18,7 +19,8 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
     if (!read_contents(arguments) || (has_keywords && !read_contents(sp[-1]))) return false;
     std::vector<PyObject*> all;
     if (PyTuple_CheckExact(arguments)) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) all.push_back(PyTuple_GET_ITEM(arguments, i));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++)
+        all.push_back(PyTuple_GET_ITEM(arguments, i));
     } else if (!PyList_CheckExact(arguments)) {
       return stop("unguardable", "star arguments that are neither tuple nor list");
     }
@@ -66,7 +68,9 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes) return true;
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && is_python_function(method) && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    if (!is_known(callable)) return stop("unguardable", std::string("an object of unknown origin is called (") + type->tp_name + ")");
+    if (!is_known(callable))
+      return stop("unguardable",
+                  std::string("an object of unknown origin is called (") + type->tp_name + ")");
     if (!read_type(type)) return false;
     pin(method, {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::share(call_name)});
     return true;
@@ -78,7 +82,8 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
     auto named = Ref<>::steal(PyObject_GetAttrString(callable, "keywords"));
     if (!inner || !given || !named) return false;
     for (const Ref<>* part : {&inner, &given, &named}) {
-      if (is_pinned(callable)) pin(part->get(), {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("<part>"))});
+      if (is_pinned(callable))
+        pin(part->get(), {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("<part>"))});
     }
     return read_contents(given.get()) && (is_fresh(callable) || read_contents(named.get())) &&
            before_call_with(inner.get(), arguments, count);
@@ -93,11 +98,13 @@ static std::string describe(PyObject* callable) {
   return utf8 != nullptr ? utf8 : Py_TYPE(callable)->tp_name;
 }
 
-// The descriptor behind a method of `owner` that is implemented by `method`, where a class of its defines it so.
+// The descriptor behind a method of `owner` that is implemented by `method`, where a class of its defines it
+// so.
 static PyObject* descriptor_of(PyObject* owner, PyObject* name, const PyMethodDef* method) {
   PyObject* mro = Py_TYPE(owner)->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); i++) {
-    PyObject* found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, name);
+    PyObject* found =
+        PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, name);
     if (found != nullptr && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
         reinterpret_cast<PyMethodDescrObject*>(found)->d_method == method) {
       return found;
@@ -121,12 +128,14 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   PyObject* found = nullptr;
   if (is_wrapper) {
     auto holder = Ref<>::steal(PyObject_GetAttrString(callable, "__objclass__"));
-    if (holder) found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(holder.get())->tp_dict, name.get());
+    if (holder)
+      found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(holder.get())->tp_dict, name.get());
   } else if (PyType_Check(owner)) {
     found = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name.get());  // class methods and __new__
     if (found != nullptr && PyFunction_Check(found)) found = nullptr;
   }
-  if (found == nullptr && !is_wrapper) found = descriptor_of(owner, name.get(), reinterpret_cast<PyCFunctionObject*>(callable)->m_ml);
+  if (found == nullptr && !is_wrapper)
+    found = descriptor_of(owner, name.get(), reinterpret_cast<PyCFunctionObject*>(callable)->m_ml);
   PyErr_Clear();
   if (found == nullptr) return callable;
   *self = owner;
@@ -137,9 +146,11 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
   Ref<> kept;
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);
-  if (const NativeCall* known = find_native_call(function)) return before_table_call(*known, self, arguments, count);
+  if (const NativeCall* known = find_native_call(function))
+    return before_table_call(*known, self, arguments, count);
   if (self != nullptr) {
-    if (const NativeCall* known = find_native_call(callable)) return before_table_call(*known, nullptr, arguments, count);
+    if (const NativeCall* known = find_native_call(callable))
+      return before_table_call(*known, nullptr, arguments, count);
   }
   switch (domain_.classify(callable)) {
     case CallKind::pure:
@@ -156,20 +167,24 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       break;
   }
   if (PyType_Check(callable)) {
-    // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C code of a base.
+    // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C
+    // code of a base.
     auto* type = reinterpret_cast<PyTypeObject*>(callable);
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable)) return stop("unknown-function", describe(callable));
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
+      return stop("unknown-function", describe(callable));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
       auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
       PyObject* object = reinterpret_cast<PyObject*>(base);
-      if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE) && find_native_call(object) == nullptr && base != &PyBaseObject_Type &&
-          !PyExceptionClass_Check(object)) {
+      if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE) && find_native_call(object) == nullptr &&
+          base != &PyBaseObject_Type && !PyExceptionClass_Check(object)) {
         const std::string_view name = base->tp_name;
-        if (name != "collections.OrderedDict" && name != "typing.Generic") return stop("unknown-function", describe(callable));
+        if (name != "collections.OrderedDict" && name != "typing.Generic")
+          return stop("unknown-function", describe(callable));
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-      if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) || PyType_IsSubtype(type, &PyTuple_Type)) {
+      if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) ||
+          PyType_IsSubtype(type, &PyTuple_Type)) {
         if (!read_contents(arguments[i])) return false;
       }
     }
@@ -179,7 +194,8 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
   return stop("unknown-function", describe(callable));
 }
 
-bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObject* const* arguments,
+                                  Py_ssize_t count) {
   std::vector<PyObject*> all;
   if (self != nullptr && !PyModule_Check(self)) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
@@ -193,7 +209,8 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObj
     case NativeEffect::pure:
       return read_all(0);
     case NativeEffect::reads_item:
-      if (all.size() >= 2 && PyDict_Check(all[0])) return read_behaviour(all[0]) && read_dict_item(all[0], all[1]);
+      if (all.size() >= 2 && PyDict_Check(all[0]))
+        return read_behaviour(all[0]) && read_dict_item(all[0], all[1]);
       return read_all(0);
     case NativeEffect::reads_attribute:
       if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(all[0], all[1]);

@@ -17,25 +17,45 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"builtins", "abs all any ascii bin callable chr divmod format hash hex isinstance issubclass iter len max min oct ord pow repr round sorted sum", NativeEffect::pure},
-    {"builtins", "bool int float complex str bytes tuple list dict set frozenset range slice enumerate zip map filter reversed super object property classmethod staticmethod BaseException", NativeEffect::pure},
+    {"builtins",
+     "abs all any ascii bin callable chr divmod format hash hex isinstance issubclass iter len max min oct "
+     "ord pow repr round sorted sum",
+     NativeEffect::pure},
+    {"builtins",
+     "bool int float complex str bytes tuple list dict set frozenset range slice enumerate zip map filter "
+     "reversed super object property classmethod staticmethod BaseException",
+     NativeEffect::pure},
     {"builtins", "type", NativeEffect::asks_type},
     {"builtins", "id", NativeEffect::asks_identity},
     {"builtins", "getattr hasattr", NativeEffect::reads_attribute},
     {"builtins", "setattr delattr", NativeEffect::writes_attribute},
     {"builtins", "next", NativeEffect::advances},
     {"builtins.dict", "get __getitem__ __contains__", NativeEffect::reads_item},
-    {"builtins.dict", "keys values items copy fromkeys __len__ __iter__ __eq__ __or__ __reversed__ __new__", NativeEffect::pure},
-    {"builtins.dict", "update pop popitem setdefault clear __setitem__ __delitem__ __init__ __ior__", NativeEffect::writes_self},
+    {"builtins.dict", "keys values items copy fromkeys __len__ __iter__ __eq__ __or__ __reversed__ __new__",
+     NativeEffect::pure},
+    {"builtins.dict", "update pop popitem setdefault clear __setitem__ __delitem__ __init__ __ior__",
+     NativeEffect::writes_self},
     {"collections.OrderedDict", "get __getitem__ __contains__", NativeEffect::reads_item},
-    {"collections.OrderedDict", "keys values items copy __iter__ __eq__ __reversed__ __new__", NativeEffect::pure},
-    {"collections.OrderedDict", "update pop popitem setdefault clear move_to_end __setitem__ __delitem__ __init__", NativeEffect::writes_self},
-    {"builtins.list", "index count copy __len__ __getitem__ __contains__ __iter__ __eq__ __add__ __mul__ __reversed__ __new__", NativeEffect::pure},
-    {"builtins.list", "append extend insert pop remove sort reverse clear __setitem__ __delitem__ __init__ __iadd__", NativeEffect::writes_self},
-    {"builtins.set", "add update discard remove pop clear difference_update intersection_update __init__", NativeEffect::writes_self},
-    {"builtins.set", "copy union intersection difference issubset issuperset isdisjoint __len__ __contains__ __iter__ __new__", NativeEffect::pure},
+    {"collections.OrderedDict", "keys values items copy __iter__ __eq__ __reversed__ __new__",
+     NativeEffect::pure},
+    {"collections.OrderedDict",
+     "update pop popitem setdefault clear move_to_end __setitem__ __delitem__ __init__",
+     NativeEffect::writes_self},
+    {"builtins.list",
+     "index count copy __len__ __getitem__ __contains__ __iter__ __eq__ __add__ __mul__ __reversed__ __new__",
+     NativeEffect::pure},
+    {"builtins.list",
+     "append extend insert pop remove sort reverse clear __setitem__ __delitem__ __init__ __iadd__",
+     NativeEffect::writes_self},
+    {"builtins.set", "add update discard remove pop clear difference_update intersection_update __init__",
+     NativeEffect::writes_self},
+    {"builtins.set",
+     "copy union intersection difference issubset issuperset isdisjoint __len__ __contains__ __iter__ "
+     "__new__",
+     NativeEffect::pure},
     {"builtins.object", "__init__", NativeEffect::writes_self},
-    {"builtins.object", "__new__ __eq__ __ne__ __hash__ __repr__ __str__ __init_subclass__ __format__", NativeEffect::pure},
+    {"builtins.object", "__new__ __eq__ __ne__ __hash__ __repr__ __str__ __init_subclass__ __format__",
+     NativeEffect::pure},
     {"builtins.object", "__setattr__ __delattr__", NativeEffect::writes_attribute},
     {"builtins.object", "__getattribute__", NativeEffect::reads_attribute},
     {"builtins.BaseException", "__init__", NativeEffect::writes_self},
@@ -75,7 +95,8 @@ class Table {
     std::string path = row.where;
     const size_t dot = path.find('.');
     auto holder = Ref<>::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
-    if (holder && dot != std::string::npos) holder = Ref<>::steal(PyObject_GetAttrString(holder.get(), path.c_str() + dot + 1));
+    if (holder && dot != std::string::npos)
+      holder = Ref<>::steal(PyObject_GetAttrString(holder.get(), path.c_str() + dot + 1));
     if (!holder) {
       PyErr_Clear();
       return;
@@ -88,7 +109,8 @@ class Table {
     while (PyDict_Next(dict, &position, &key, &value)) {
       const char* name = PyUnicode_AsUTF8(key);
       if (name == nullptr || !(all || listed(row.names, name))) continue;
-      if (PyCallable_Check(value) || Py_IS_TYPE(value, &PyStaticMethod_Type) || Py_IS_TYPE(value, &PyClassMethodDescr_Type)) {
+      if (PyCallable_Check(value) || Py_IS_TYPE(value, &PyStaticMethod_Type) ||
+          Py_IS_TYPE(value, &PyClassMethodDescr_Type)) {
         calls_.emplace(value, NativeCall{row.effect});
         kept_.push_back(Ref<>::share(value));
       }

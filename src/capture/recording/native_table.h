@@ -7,14 +7,14 @@
 namespace stator {
 
 enum class NativeEffect : uint8_t {
-  pure,            // reads its arguments
-  reads_item,      // reads self[argument 0]
-  reads_attribute, // reads an attribute of argument 0
-  writes_self,     // changes its first argument (self included)
+  pure,             // reads its arguments
+  reads_item,       // reads self[argument 0]
+  reads_attribute,  // reads an attribute of argument 0
+  writes_self,      // changes its first argument (self included)
   writes_attribute,
-  advances,        // takes a value out of its first argument, an iterator
-  asks_type,       // type(x)
-  asks_identity,   // id(x)
+  advances,       // takes a value out of its first argument, an iterator
+  asks_type,      // type(x)
+  asks_identity,  // id(x)
 };
 
 struct NativeCall {

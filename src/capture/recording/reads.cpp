@@ -1,4 +1,5 @@
-// capture/recording/reads.cpp: reads of objects that existed before the capture, and the guards that make them valid.
+// capture/recording/reads.cpp: reads of objects that existed before the capture, and the guards that make
+// them valid.
 #include "capture/cpython/exported.h"
 #include "capture/recording/recording.h"
 
@@ -17,7 +18,8 @@ static bool is_plain_key(PyObject* key) {
 bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop("unguardable", "a dictionary of unknown origin is read");
-  if (!is_plain_key(key) && !domain_.is_immutable(key)) return stop("unguardable", "a dictionary is read with a key of the program's own type");
+  if (!is_plain_key(key) && !domain_.is_immutable(key))
+    return stop("unguardable", "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && is_written(dict, key))) return true;
   DictGuard& guard = guards_.dict(dict);
   PyObject* value = PyDict_GetItemWithError(dict, key);
@@ -31,7 +33,8 @@ bool Recording::read_dict(PyObject* dict) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop("unguardable", "a dictionary of unknown origin is read");
   for (const Write& write : journal_) {
-    if (write.dict.get() == dict) return stop("unguardable", "a dictionary is looked through after a write to it");
+    if (write.dict.get() == dict)
+      return stop("unguardable", "a dictionary is looked through after a write to it");
   }
   DictGuard& guard = guards_.dict(dict);
   if (guard.whole) return true;
@@ -68,7 +71,8 @@ bool Recording::read_type(PyTypeObject* type) {
   // A lookup gives the type a version if it has none.
   static PyObject* const probe = PyUnicode_InternFromString("__class__");
   _PyType_Lookup(type, probe);
-  if (type->tp_version_tag == 0) return stop("unguardable", std::string("class ") + type->tp_name + " changes too often");
+  if (type->tp_version_tag == 0)
+    return stop("unguardable", std::string("class ") + type->tp_name + " changes too often");
   guards_.add(TypeGuard{type, type->tp_version_tag}, object);
   return true;
 }
@@ -77,7 +81,8 @@ bool Recording::read_object(PyObject* object) {
   if (!read_type(Py_TYPE(object))) return false;
   if (is_fresh(object)) return true;
   if (!is_pinned(object)) {
-    return stop("unguardable", std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
+    return stop("unguardable",
+                std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
   }
   // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
   if (!guards_.once(reinterpret_cast<const char*>(object) + 1)) return true;
@@ -97,7 +102,8 @@ bool Recording::read_object(PyObject* object) {
 }
 
 bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
-  if (is_fresh(cell) || !is_pinned(cell)) return true;  // cells of functions that this capture entered are made by it
+  if (is_fresh(cell) || !is_pinned(cell))
+    return true;  // cells of functions that this capture entered are made by it
   PyObject* content = PyCell_GET(cell);
   if (guards_.once(cell)) guards_.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {
@@ -106,7 +112,8 @@ bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
   return true;
 }
 
-// A special method that C code found on the class of its first argument (or on that argument, a class) is as good as the class.
+// A special method that C code found on the class of its first argument (or on that argument, a class) is as
+// good as the class.
 bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument) {
   if (first_argument == nullptr) return false;
   auto* object = reinterpret_cast<PyObject*>(function);
@@ -114,7 +121,8 @@ bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument)
     if (!PyType_Check(holder)) continue;
     auto* type = reinterpret_cast<PyTypeObject*>(holder);
     auto found = Ref<>::share(_PyType_Lookup(type, function->func_name));
-    if (found && (Py_IS_TYPE(found.get(), &PyClassMethod_Type) || Py_IS_TYPE(found.get(), &PyStaticMethod_Type))) {
+    if (found &&
+        (Py_IS_TYPE(found.get(), &PyClassMethod_Type) || Py_IS_TYPE(found.get(), &PyStaticMethod_Type))) {
       found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
     }
     if (found.get() != object) continue;
@@ -127,24 +135,28 @@ bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument)
 
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
-  if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 && !is_known(first_argument) &&
-      PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
+  if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&
+      !is_known(first_argument) && PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
     make_fresh(first_argument);
   }
   auto* object = reinterpret_cast<PyObject*>(function);
   const bool fresh = is_fresh(object);
   if (!fresh && !is_pinned(object) && !pin_method(function, first_argument)) {
     if (stop_.happened()) return false;
-    return stop("unguardable", std::string("a function of unknown origin is called (") + PyUnicode_AsUTF8(function->func_qualname) + ")");
+    return stop("unguardable", std::string("a function of unknown origin is called (") +
+                                   PyUnicode_AsUTF8(function->func_qualname) + ")");
   }
   if (fresh) {
     // Its globals are those of the function that made it, and its cells are known by themselves.
     return true;
   }
   if (!guards_.once(function)) return true;
-  guards_.add(FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults}, object);
+  guards_.add(
+      FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults},
+      object);
   pin(function->func_globals, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__globals__"))});
-  pin(function->func_builtins, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__builtins__"))});
+  pin(function->func_builtins,
+      {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__builtins__"))});
   if (function->func_defaults != nullptr) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_defaults); i++) {
       pin(PyTuple_GET_ITEM(function->func_defaults, i),
@@ -152,12 +164,14 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
     }
   }
   if (function->func_kwdefaults != nullptr) {
-    pin(function->func_kwdefaults, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__kwdefaults__"))});
+    pin(function->func_kwdefaults,
+        {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__kwdefaults__"))});
     if (!read_dict(function->func_kwdefaults)) return false;
   }
   if (function->func_closure != nullptr) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_closure); i++) {
-      pin(PyTuple_GET_ITEM(function->func_closure, i), {Origin::cell_of, object, Ref<>::steal(PyLong_FromSsize_t(i))});
+      pin(PyTuple_GET_ITEM(function->func_closure, i),
+          {Origin::cell_of, object, Ref<>::steal(PyLong_FromSsize_t(i))});
     }
   }
   return true;
@@ -178,12 +192,15 @@ bool Recording::read_contents(PyObject* object) {
     }
     return object == nullptr || !is_fresh(object) || read_type(Py_TYPE(object));
   }
-  if (PyType_Check(object)) return read_type(reinterpret_cast<PyTypeObject*>(object)) && read_type(Py_TYPE(object));
+  if (PyType_Check(object))
+    return read_type(reinterpret_cast<PyTypeObject*>(object)) && read_type(Py_TYPE(object));
   if (PyDict_CheckExact(object)) return read_dict(object);
   if (PyList_CheckExact(object)) return read_list(object);
-  if (PyFunction_Check(object) || PyModule_Check(object)) return true;  // compared and called, not looked into
+  if (PyFunction_Check(object) || PyModule_Check(object))
+    return true;  // compared and called, not looked into
   if (PyAnySet_Check(object) || PyDictProxy_Type.tp_name == Py_TYPE(object)->tp_name) {
-    return stop("unguardable", std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
+    return stop("unguardable",
+                std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }
   if (PyODict_Check(object) && PyDict_GET_SIZE(object) > 1) {
     // Its order can change without a write that the dictionary's version tells.
@@ -191,9 +208,11 @@ bool Recording::read_contents(PyObject* object) {
   }
   if (PyDict_Check(object)) return (PyODict_CheckExact(object) || read_object(object)) && read_dict(object);
   if (PyList_Check(object)) return read_object(object) && read_list(object);
-  // Instances: their special methods are Python functions of their class, whose own reads are guarded as they happen.
+  // Instances: their special methods are Python functions of their class, whose own reads are guarded as they
+  // happen.
   if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) return read_object(object);
-  return stop("unguardable", std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
+  return stop("unguardable",
+              std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
 }
 
 bool Recording::read_attribute(PyObject* owner, PyObject* name) {
@@ -219,8 +238,10 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   if (never_changes(owner)) {
     // Bound methods lead to a function and an object.
     if (Py_IS_TYPE(owner, &PyMethod_Type) && is_pinned(owner)) {
-      pin(PyMethod_GET_FUNCTION(owner), {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__func__"))});
-      pin(PyMethod_GET_SELF(owner), {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__self__"))});
+      pin(PyMethod_GET_FUNCTION(owner),
+          {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__func__"))});
+      pin(PyMethod_GET_SELF(owner),
+          {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__self__"))});
     }
     return true;
   }
@@ -243,7 +264,8 @@ bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
   bool behind = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
-    PyObject* value = behind ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name) : nullptr;
+    PyObject* value =
+        behind ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name) : nullptr;
     if (value != nullptr) return pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name);
     behind = behind || base == after.get();
   }
@@ -265,9 +287,10 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
 bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
   pin(value, {Origin::attribute, owner, Ref<>::share(name)});
-  const char* inner = Py_IS_TYPE(value, &PyProperty_Type)                                                     ? "fget"
-                      : Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type) ? "__func__"
-                                                                                                              : nullptr;
+  const char* inner = Py_IS_TYPE(value, &PyProperty_Type) ? "fget"
+                      : Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type)
+                          ? "__func__"
+                          : nullptr;
   if (inner == nullptr) return true;
   auto function = Ref<>::steal(PyObject_GetAttrString(value, inner));
   if (!function) return false;
@@ -275,7 +298,8 @@ bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObjec
   return true;
 }
 
-// The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of the class.
+// The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of
+// the class.
 bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
   PyTypeObject* type = Py_TYPE(owner);
   if (!read_object(owner)) return false;
@@ -290,11 +314,13 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
         if (!dict) return false;
         make_fresh(dict.get());
       }
-      if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 || PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
+      if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 ||
+          PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
         return true;
       }
       if (is_fresh(owner) || PyFunction_Check(owner)) return true;
-      return stop("unguardable", std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
+      return stop("unguardable",
+                  std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
     }
     if (Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
       if (is_fresh(owner)) return true;
@@ -303,7 +329,8 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
       if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
       return true;
     }
-    if (Py_TYPE(on_type)->tp_descr_set != nullptr) return true;  // a descriptor of the program's: its code is captured
+    if (Py_TYPE(on_type)->tp_descr_set != nullptr)
+      return true;  // a descriptor of the program's: its code is captured
   }
   if (is_fresh(owner)) return true;
   PyObject** slot = _PyObject_GetDictPtr(owner);

@@ -1,4 +1,5 @@
-// capture/recording/recording.cpp: what is known of the objects of a capture, and the decision before each instruction.
+// capture/recording/recording.cpp: what is known of the objects of a capture, and the decision before each
+// instruction.
 #include "capture/recording/recording.h"
 
 #include "capture/cpython/traits.h"
@@ -14,7 +15,8 @@ bool Recording::stop(const char* code, std::string detail) {
     stop_.detail = std::move(detail);
     if (frame_ != nullptr) {
       stop_.file = PyUnicode_AsUTF8(frame_->code->co_filename);
-      stop_.line = PyCode_Addr2Line(frame_->code, static_cast<int>(at_->at - cpython::code_start(frame_->code)) * 2);
+      stop_.line =
+          PyCode_Addr2Line(frame_->code, static_cast<int>(at_->at - cpython::code_start(frame_->code)) * 2);
     }
   }
   if (!PyErr_Occurred()) PyErr_SetString(break_exception(), stop_.code);
@@ -51,7 +53,8 @@ bool Recording::is_known(PyObject* object) const {
 
 std::string Recording::source(PyObject* object) const {
   const auto found = pinned_.find(object);
-  if (found == pinned_.end()) return PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object)->tp_name : "<made here>";
+  if (found == pinned_.end())
+    return PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object)->tp_name : "<made here>";
   const Origin& origin = found->second;
   const auto key_text = [&](bool quoted) -> std::string {
     auto repr = Ref<>::steal(quoted ? PyObject_Repr(origin.key.get()) : PyObject_Str(origin.key.get()));
@@ -65,7 +68,8 @@ std::string Recording::source(PyObject* object) const {
     case Origin::item: {
       // An item of an instance's dictionary reads as its attribute.
       const auto parent = pinned_.find(origin.parent);
-      if (parent != pinned_.end() && parent->second.kind == Origin::dict_of && PyUnicode_Check(origin.key.get())) {
+      if (parent != pinned_.end() && parent->second.kind == Origin::dict_of &&
+          PyUnicode_Check(origin.key.get())) {
         return source(parent->second.parent) + "." + key_text(false);
       }
       return source(origin.parent) + "[" + key_text(true) + "]";
@@ -99,7 +103,8 @@ void Recording::take_pending(PyObject** sp) {
 
 bool Recording::before_write(PyObject* object, const char* what) {
   if (is_fresh(object)) return true;
-  return stop("outside-effect", std::string(what) + " of an object that existed before (" + source(object) + ")");
+  return stop("outside-effect",
+              std::string(what) + " of an object that existed before (" + source(object) + ")");
 }
 
 // The operands of an instruction, from the top of the stack: [1] is the top.
@@ -150,7 +155,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       if (instruction.opcode == Opcode::LOAD_ATTR) expect_result();
       return read_attribute(TOP(1), name(argument));
     case Opcode::LOAD_SUPER_ATTR:
-      return read_behaviour(TOP(1)) && (!PyType_Check(TOP(2)) || read_type(reinterpret_cast<PyTypeObject*>(TOP(2))));
+      return read_behaviour(TOP(1)) &&
+             (!PyType_Check(TOP(2)) || read_type(reinterpret_cast<PyTypeObject*>(TOP(2))));
     case Opcode::STORE_ATTR:
       if (is_pinned(TOP(1))) return before_attribute_write(TOP(1), name(argument));
       return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
@@ -185,7 +191,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::BINARY_OP:
       expect_result();
       // In-place operators of mutable operands write to the left one.
-      if (argument >= 13 && !never_changes(TOP(2)) && !domain_.is_tensor(TOP(2)) && !before_write(TOP(2), "an operand")) {
+      if (argument >= 13 && !never_changes(TOP(2)) && !domain_.is_tensor(TOP(2)) &&
+          !before_write(TOP(2), "an operand")) {
         return false;
       }
       return read_contents(TOP(2)) && read_contents(TOP(1));
@@ -268,9 +275,11 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
   // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
   std::string path = PyUnicode_AsUTF8(name);
   for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
-    auto part = Ref<>::steal(PyUnicode_FromStringAndSize(path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
+    auto part = Ref<>::steal(PyUnicode_FromStringAndSize(
+        path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
     if (!part) return false;
-    if (PyDict_GetItemWithError(modules, part.get()) == nullptr) return stop("outside-effect", "an import of " + path);
+    if (PyDict_GetItemWithError(modules, part.get()) == nullptr)
+      return stop("outside-effect", "an import of " + path);
     if (!is_pinned(modules)) {
       pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
     }

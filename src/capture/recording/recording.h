@@ -1,8 +1,10 @@
-// capture/recording/recording.h: one capture in progress: which objects are known, what was relied on, why it cannot go on.
+// capture/recording/recording.h: one capture in progress: which objects are known, what was relied on, why it
+// cannot go on.
 //
-// Every object of the run is *fresh* (made in it: free to read and write), *pinned* (reached from the function through reads that
-// are guarded: free to read, each read guarded), constant, or unknown. Reading an unknown object's contents or writing to one that
-// is not fresh ends the capture: it has changed nothing that existed before, so the function can simply be run instead.
+// Every object of the run is *fresh* (made in it: free to read and write), *pinned* (reached from the
+// function through reads that are guarded: free to read, each read guarded), constant, or unknown. Reading an
+// unknown object's contents or writing to one that is not fresh ends the capture: it has changed nothing that
+// existed before, so the function can simply be run instead.
 #ifndef STATOR_CAPTURE_RECORDING_RECORDING_H
 #define STATOR_CAPTURE_RECORDING_RECORDING_H
 
@@ -32,7 +34,8 @@ struct Origin {
 
 class Recording {
  public:
-  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards) : domain_(domain), capture_(capture), guards_(guards) {}
+  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards)
+      : domain_(domain), capture_(capture), guards_(guards) {}
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
@@ -50,7 +53,8 @@ class Recording {
   }
   // A value that a captured function returned to its caller.
   void returned(PyObject* value) {
-    if (PyGen_CheckExact(value) || PyCoro_CheckExact(value) || PyAsyncGen_CheckExact(value)) note_result(value);
+    if (PyGen_CheckExact(value) || PyCoro_CheckExact(value) || PyAsyncGen_CheckExact(value))
+      note_result(value);
   }
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
@@ -58,7 +62,8 @@ class Recording {
   bool stop(const char* code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
 
-  // Whether every location that was written holds its old value again: then there is no effect to repeat. False: stopped.
+  // Whether every location that was written holds its old value again: then there is no effect to repeat.
+  // False: stopped.
   bool settle();
   // Undoes every write, the last one first. A capture always ends with it.
   void roll_back();
@@ -68,7 +73,8 @@ class Recording {
   void pin(PyObject* object, Origin origin);
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
-  // A container of the call's arguments: its contents are guarded with the call, so reads are free; writes are the caller's to see.
+  // A container of the call's arguments: its contents are guarded with the call, so reads are free; writes
+  // are the caller's to see.
   void make_given(PyObject* object) { given_.insert(object); }
   bool reads_freely(PyObject* object) const { return is_fresh(object) || given_.count(object) != 0; }
   // Its contents may be looked at: fresh, pinned, or of a kind that never changes.
@@ -105,7 +111,8 @@ class Recording {
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
   bool pin_method(PyFunctionObject* function, PyObject* first_argument);
   bool before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
-  bool before_table_call(const struct NativeCall& known, PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+  bool before_table_call(const struct NativeCall& known, PyObject* self, PyObject* const* arguments,
+                         Py_ssize_t count);
   bool note_result(PyObject* result);
   void expect_result() { pending_.push_back(frame_); }
   void take_pending(PyObject** sp);
@@ -117,14 +124,15 @@ class Recording {
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
   std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
-  std::vector<Ref<>> kept_;  // keeps addresses of fresh objects from being used again
+  std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
   // Writes to objects that existed before: made for real, so that C code sees them, with what they replaced.
   struct Write {
     Ref<> dict, key, old;  // old: nothing where the key was absent
   };
   std::vector<Write> journal_;
-  std::vector<cpython::Frame*> pending_;  // frames that stand on an instruction whose result, made natively, is still to come
+  std::vector<cpython::Frame*>
+      pending_;  // frames that stand on an instruction whose result, made natively, is still to come
   cpython::Frame* frame_ = nullptr;
   const Instruction* at_ = nullptr;
 };

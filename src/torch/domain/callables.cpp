@@ -15,27 +15,90 @@ using Names = std::unordered_set<std::string>;
 
 // Functions of torch._C that only look at the thread's state, which the modes' guard covers, or at types.
 const Names kPure = {
-    "is_grad_enabled", "is_inference_mode_enabled", "is_autocast_enabled", "is_autocast_cpu_enabled", "is_any_autocast_enabled",
-    "is_autocast_cache_enabled", "get_autocast_dtype", "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "get_default_dtype",
-    "_get_tracing_state", "_is_tracing", "_jit_get_profiling_mode", "_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic",
-    "_is_torch_function_enabled", "_is_torch_function_all_disabled", "_len_torch_function_stack", "_log_api_usage_once",
-    "_get_cudnn_enabled", "_is_alias_of", "_jit_tree_views", "is_autocast_available", "_is_any_autocast_enabled",
-    "_get_privateuse1_backend_name", "_functorch_is_batchedtensor", "_are_functorch_transforms_active", "peek_interpreter_stack",
-    "is_complex", "is_floating_point", "is_tensor", "promote_types", "result_type", "can_cast",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_autocast_enabled",
+    "is_autocast_cpu_enabled",
+    "is_any_autocast_enabled",
+    "is_autocast_cache_enabled",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "get_autocast_cpu_dtype",
+    "get_default_dtype",
+    "_get_tracing_state",
+    "_is_tracing",
+    "_jit_get_profiling_mode",
+    "_has_torch_function",
+    "_has_torch_function_unary",
+    "_has_torch_function_variadic",
+    "_is_torch_function_enabled",
+    "_is_torch_function_all_disabled",
+    "_len_torch_function_stack",
+    "_log_api_usage_once",
+    "_get_cudnn_enabled",
+    "_is_alias_of",
+    "_jit_tree_views",
+    "is_autocast_available",
+    "_is_any_autocast_enabled",
+    "_get_privateuse1_backend_name",
+    "_functorch_is_batchedtensor",
+    "_are_functorch_transforms_active",
+    "peek_interpreter_stack",
+    "is_complex",
+    "is_floating_point",
+    "is_tensor",
+    "promote_types",
+    "result_type",
+    "can_cast",
 };
 const Names kModes = {
-    "_set_grad_enabled", "set_autocast_enabled", "set_autocast_dtype", "set_autocast_cache_enabled", "autocast_increment_nesting",
-    "autocast_decrement_nesting", "clear_autocast_cache", "set_autocast_cpu_enabled", "set_autocast_cpu_dtype",
+    "_set_grad_enabled",          "set_autocast_enabled",       "set_autocast_dtype",
+    "set_autocast_cache_enabled", "autocast_increment_nesting", "autocast_decrement_nesting",
+    "clear_autocast_cache",       "set_autocast_cpu_enabled",   "set_autocast_cpu_dtype",
 };
 // Methods of tensors that are no operators by name and still only look at metadata or call operators.
 const Names kTensorMethods = {
-    "dim", "ndimension", "size", "stride", "numel", "nelement", "element_size", "is_contiguous", "storage_offset", "get_device",
-    "is_floating_point", "is_complex", "is_signed", "is_set_to", "is_same_size", "float", "double", "half", "bfloat16", "bool",
-    "int", "long", "short", "char", "byte", "cpu", "cuda", "new_tensor", "contiguous", "to", "type_as", "detach", "has_names", "is_inference",
-    "__len__", "__getitem__", "__setitem__",
+    "dim",
+    "ndimension",
+    "size",
+    "stride",
+    "numel",
+    "nelement",
+    "element_size",
+    "is_contiguous",
+    "storage_offset",
+    "get_device",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "is_set_to",
+    "is_same_size",
+    "float",
+    "double",
+    "half",
+    "bfloat16",
+    "bool",
+    "int",
+    "long",
+    "short",
+    "char",
+    "byte",
+    "cpu",
+    "cuda",
+    "new_tensor",
+    "contiguous",
+    "to",
+    "type_as",
+    "detach",
+    "has_names",
+    "is_inference",
+    "__len__",
+    "__getitem__",
+    "__setitem__",
 };
 // Operators by name that change what the dispatcher does not see.
-const Names kNotCaptured = {"requires_grad_", "retain_grad", "backward", "_backward", "set_", "set_data", "resize_", "resize_as_"};
+const Names kNotCaptured = {"requires_grad_", "retain_grad", "backward", "_backward",
+                            "set_",           "set_data",    "resize_",  "resize_as_"};
 
 // Names of all operators, overloads left out.
 const Names& operator_names() {
@@ -69,7 +132,8 @@ CallKind classify_method(const std::string& name) {
 bool is_operator_holder(PyObject* self) {
   if (self == nullptr) return false;
   if (PyType_Check(self)) {
-    return std::string_view(reinterpret_cast<PyTypeObject*>(self)->tp_name).find("_VariableFunctions") != std::string_view::npos;
+    return std::string_view(reinterpret_cast<PyTypeObject*>(self)->tp_name).find("_VariableFunctions") !=
+           std::string_view::npos;
   }
   if (!PyModule_Check(self)) return false;
   const char* name = PyModule_GetName(self);
@@ -77,7 +141,8 @@ bool is_operator_holder(PyObject* self) {
     PyErr_Clear();
     return false;
   }
-  static const std::unordered_set<std::string> holders = {"torch._C._nn", "torch._C._linalg", "torch._C._fft", "torch._C._special"};
+  static const std::unordered_set<std::string> holders = {"torch._C._nn", "torch._C._linalg", "torch._C._fft",
+                                                          "torch._C._special"};
   return holders.count(name) != 0;
 }
 
@@ -90,9 +155,11 @@ CallKind classify_torch_callable(PyObject* callable) {
     if (is_operator_holder(self)) {
       const std::string name = text_attribute(callable, "__name__");
       if (kPure.count(name)) return CallKind::pure;
-      return kNotCaptured.count(name) || name == "from_numpy" || name == "frombuffer" ? CallKind::reads : CallKind::tensor;
+      return kNotCaptured.count(name) || name == "from_numpy" || name == "frombuffer" ? CallKind::reads
+                                                                                      : CallKind::tensor;
     }
-    if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return classify_method(text_attribute(callable, "__name__"));
+    if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass)))
+      return classify_method(text_attribute(callable, "__name__"));
     const std::string module = text_attribute(callable, "__module__");
     if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
     if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
@@ -104,20 +171,25 @@ CallKind classify_torch_callable(PyObject* callable) {
   }
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
     PyTypeObject* owner = PyDescr_TYPE(callable);
-    if (std::string_view(owner->tp_name).ends_with("TensorBase")) return classify_method(text_attribute(callable, "__name__"));
+    if (std::string_view(owner->tp_name).ends_with("TensorBase"))
+      return classify_method(text_attribute(callable, "__name__"));
     return CallKind::unknown;
   }
   if (PyType_Check(callable)) {
     const std::string_view name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
-    if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo") return CallKind::pure;
+    if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo")
+      return CallKind::pure;
   }
   return CallKind::unknown;
 }
 
 bool is_captured_attribute(PyObject* name) {
-  static const Names names = {"shape", "dtype", "device", "ndim", "requires_grad", "is_leaf", "layout", "T", "mT", "H", "mH", "real",
-                              "imag", "is_cuda", "is_cpu", "is_sparse", "is_quantized", "is_meta", "is_nested", "is_mkldnn", "is_mps",
-                              "is_xla", "is_xpu", "itemsize", "nbytes", "names", "is_sparse_csr", "data"};
+  static const Names names = {"shape",     "dtype",         "device",  "ndim",      "requires_grad",
+                              "is_leaf",   "layout",        "T",       "mT",        "H",
+                              "mH",        "real",          "imag",    "is_cuda",   "is_cpu",
+                              "is_sparse", "is_quantized",  "is_meta", "is_nested", "is_mkldnn",
+                              "is_mps",    "is_xla",        "is_xpu",  "itemsize",  "nbytes",
+                              "names",     "is_sparse_csr", "data"};
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) {
     PyErr_Clear();

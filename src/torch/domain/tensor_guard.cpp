@@ -27,9 +27,9 @@ class MetadataGuard final : public TensorGuard {
     if (Py_TYPE(object) != type_) return false;
     const at::Tensor& tensor = THPVariable_Unpack(object);
     const auto* impl = tensor.unsafeGetTensorImpl();
-    return impl->key_set() == keys_ && impl->dtype() == dtype_ && impl->device() == device_ && impl->sizes().equals(sizes_) &&
-           impl->strides().equals(strides_) && impl->requires_grad() == requires_grad_ &&
-           (!requires_grad_ || tensor.is_leaf() == leaf_);
+    return impl->key_set() == keys_ && impl->dtype() == dtype_ && impl->device() == device_ &&
+           impl->sizes().equals(sizes_) && impl->strides().equals(strides_) &&
+           impl->requires_grad() == requires_grad_ && (!requires_grad_ || tensor.is_leaf() == leaf_);
   }
 
   std::string expected() const override {

@@ -7,7 +7,8 @@
 
 namespace stator {
 
-// nullptr for tensors that cannot be guarded: subclasses with behaviour of their own, layouts that are not strided.
+// nullptr for tensors that cannot be guarded: subclasses with behaviour of their own, layouts that are not
+// strided.
 std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* tensor);
 
 // torch.Tensor, torch.nn.Parameter and Buffer-like classes without a __torch_function__ of their own.

@@ -52,7 +52,8 @@ class TorchCapture final : public DomainCapture {
     try {
       auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), name, name)));
       if (tracer && Py_TYPE(tracer.get()) != Py_TYPE(tensor) &&
-          PyObject_SetAttrString(tracer.get(), "__class__", reinterpret_cast<PyObject*>(Py_TYPE(tensor))) < 0) {
+          PyObject_SetAttrString(tracer.get(), "__class__", reinterpret_cast<PyObject*>(Py_TYPE(tensor))) <
+              0) {
         return {};
       }
       return tracer;
@@ -64,7 +65,8 @@ class TorchCapture final : public DomainCapture {
 
   std::string broken() const override { return session_->broken ? session_->broken->message : std::string(); }
 
-  std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) override {
+  std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs,
+                                        std::vector<Ref<>>& captured) override {
     try {
       std::vector<at::Tensor> tensors;
       for (PyObject* output : outputs) tensors.push_back(THPVariable_Unpack(output));
@@ -98,8 +100,8 @@ class TorchDomain final : public Domain {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
   }
   bool is_immutable(PyObject* object) const override {
-    return THPDtype_Check(object) || THPDevice_Check(object) || THPSize_Check(object) || THPLayout_Check(object) ||
-           THPMemoryFormat_Check(object);
+    return THPDtype_Check(object) || THPDevice_Check(object) || THPSize_Check(object) ||
+           THPLayout_Check(object) || THPMemoryFormat_Check(object);
   }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
@@ -127,7 +129,8 @@ class TorchDomain final : public Domain {
 
 bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
-  auto install = reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
+  auto install =
+      reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;
   install(&domain);
   return true;

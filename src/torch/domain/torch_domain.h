@@ -11,7 +11,8 @@ class TensorProgram;
 // Makes a captured graph ready to run. Throws where it cannot.
 using GraphBackend = std::unique_ptr<TensorProgram> (*)(std::shared_ptr<Session>);
 
-// Gives the capture layer (stator._capture, which must be imported) torch's tensors. False with a Python error set.
+// Gives the capture layer (stator._capture, which must be imported) torch's tensors. False with a Python
+// error set.
 bool install_torch_domain(GraphBackend backend);
 
 }  // namespace stator
