@@ -71,9 +71,12 @@ def same(compiled: Callable[..., Any], *arguments: Any) -> bool:
 
 def test_a_capture_serves_later_calls() -> None:
     compiled = capture.Compiled(program)
-    assert same(compiled, 4) and same(compiled, 4)
-    assert compiled.breaks == [] and [entry["hits"] for entry in compiled.entries] == [1]
-    assert same(compiled, 5) and len(compiled.entries) == 2
+    assert same(compiled, 4)
+    assert same(compiled, 4)
+    assert compiled.breaks == []
+    assert [entry["hits"] for entry in compiled.entries] == [1]
+    assert same(compiled, 5)
+    assert len(compiled.entries) == 2
     assert compiled(4)["box"] is not compiled(4)["box"]
 
 
@@ -94,7 +97,8 @@ CHANGES: dict[str, Callable[[], None]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_seen(change: str, restored: None) -> None:
     compiled = capture.Compiled(program)
-    assert same(compiled, 4) and same(compiled, 4)
+    assert same(compiled, 4)
+    assert same(compiled, 4)
     try:
         CHANGES[change]()
         assert same(compiled, 4)
@@ -122,8 +126,10 @@ def test_a_write_to_an_old_object_is_no_capture() -> None:
         return n
 
     compiled = capture.Compiled(effect)
-    assert [compiled(1), compiled(1)] == [1, 1] and log == [1, 1]
-    assert compiled.entries == [] and "outside-effect" in compiled.breaks[0]
+    assert [compiled(1), compiled(1)] == [1, 1]
+    assert log == [1, 1]
+    assert compiled.entries == []
+    assert "outside-effect" in compiled.breaks[0]
 
 
 def test_exceptions_are_the_programs_own() -> None:
@@ -147,7 +153,8 @@ def test_generators_of_the_run() -> None:
 
     compiled = capture.Compiled(squares)
     assert compiled() == compiled() == [0, 1, 4, 9, 14]
-    assert compiled.breaks == [] and compiled() is not compiled()
+    assert compiled.breaks == []
+    assert compiled() is not compiled()
 
 
 def test_too_many_captures_end_in_one_warning() -> None:
@@ -168,7 +175,8 @@ def test_a_whole_capture_or_an_error() -> None:
 def test_argument_containers_are_compared_by_structure() -> None:
     compiled = capture.Compiled(lambda items, named: sum(items) + named["k"])
     assert compiled([1, 2], {"k": 3}) == 6
-    assert compiled([1, 2], {"k": 3}) == 6 and compiled.entries[0]["hits"] == 1
+    assert compiled([1, 2], {"k": 3}) == 6
+    assert compiled.entries[0]["hits"] == 1
     assert compiled([1, 5], {"k": 3}) == 9
     assert compiled([1, 2], {"k": 4}) == 7
 
@@ -192,10 +200,13 @@ def test_what_is_set_and_reset_is_no_effect() -> None:
 
     flag.on = False
     compiled = capture.Compiled(outer)
-    assert [compiled(1), compiled(1)] == [2, 2] and flag.on is False
-    assert compiled.breaks == [] and compiled.entries[0]["hits"] == 1
+    assert [compiled(1), compiled(1)] == [2, 2]
+    assert flag.on is False
+    assert compiled.breaks == []
+    assert compiled.entries[0]["hits"] == 1
     flag.on = True
-    assert compiled(1) == 2 and flag.on is True
+    assert compiled(1) == 2
+    assert flag.on is True
 
 
 def test_a_counter_counts() -> None:
@@ -210,5 +221,6 @@ def test_a_counter_counts() -> None:
         return counter.n
 
     compiled = capture.Compiled(count)
-    assert [compiled(2), compiled(2), compiled(3)] == [2, 4, 7] and counter.n == 7
+    assert [compiled(2), compiled(2), compiled(3)] == [2, 4, 7]
+    assert counter.n == 7
     assert "outside-effect" in compiled.breaks[0]

@@ -26,8 +26,10 @@ def test_a_function_of_tensors() -> None:
     x, y = torch.randn(3, 4), torch.randn(4, 5)
     for _ in range(2):
         got, wanted = compiled(x, y), function(x, y)
-        assert torch.equal(got[0], wanted[0]) and got[1] == wanted[1]
-    assert compiled.breaks == [] and compiled.entries[0]["hits"] == 1
+        assert torch.equal(got[0], wanted[0])
+        assert got[1] == wanted[1]
+    assert compiled.breaks == []
+    assert compiled.entries[0]["hits"] == 1
     assert "aten::matmul" in compiled.entries[0]["graph"]
 
 
@@ -47,10 +49,13 @@ CHANGES: dict[str, Callable[[torch.nn.Module], object]] = {
 def test_a_change_of_a_module_is_seen(change: str) -> None:
     model, x = mlp(), torch.randn(2, 8)
     compiled = Compiled(model)
-    assert torch.equal(compiled(x), model(x)) and torch.equal(compiled(x), model(x))
-    assert compiled.breaks == [] and compiled.entries[0]["hits"] == 1
+    assert torch.equal(compiled(x), model(x))
+    assert torch.equal(compiled(x), model(x))
+    assert compiled.breaks == []
+    assert compiled.entries[0]["hits"] == 1
     CHANGES[change](model)
-    assert torch.equal(compiled(x), model(x)) and torch.equal(compiled(x), model(x))
+    assert torch.equal(compiled(x), model(x))
+    assert torch.equal(compiled(x), model(x))
 
 
 def test_shapes_dtypes_and_modes_are_guarded() -> None:
@@ -88,7 +93,8 @@ def test_values_of_tensors_are_never_read_at_capture() -> None:
         for x in (torch.ones(3), -torch.ones(3)):
             got, wanted = compiled(x), function(x)
             assert torch.equal(torch.as_tensor(got), torch.as_tensor(wanted))
-        assert compiled.entries == [] and compiled.breaks
+        assert compiled.entries == []
+        assert compiled.breaks
 
 
 def test_one_tensor_given_twice() -> None:
@@ -96,14 +102,16 @@ def test_one_tensor_given_twice() -> None:
     x, y = torch.randn(3), torch.randn(3)
     for pair in ((x, x), (x, y), (x, x), (y, x)):
         total, one = compiled(*pair)
-        assert torch.equal(total, pair[0] + pair[1]) and one is (pair[0] is pair[1])
+        assert torch.equal(total, pair[0] + pair[1])
+        assert one is (pair[0] is pair[1])
 
 
 def test_writes_to_arguments_happen_on_every_call() -> None:
     compiled = Compiled(lambda x: x.add_(1))
     x = torch.zeros(3)
     for n in range(1, 4):
-        assert compiled(x) is x and torch.equal(x, torch.full((3,), float(n)))
+        assert compiled(x) is x
+        assert torch.equal(x, torch.full((3,), float(n)))
 
 
 def test_dropout_keeps_the_random_stream() -> None:
