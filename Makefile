@@ -90,6 +90,23 @@ test-asan: $(VENV)/.ready $(ASAN)/build.ninja
 	@ASAN_OPTIONS=detect_leaks=1 ctest --test-dir $(ASAN) --output-on-failure -j $(JOBS)
 	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture
 
+## make test-debug     references and asserts with a debug CPython 3.11 (Debian: python3.11-dbg)
+# Canonical header names would lead the compiler from the debug build's headers to the release build's pyconfig.h.
+DEBUG_PYTHON ?= /usr/bin/python3.11-dbg
+DEBUG_FLAGS := -fno-canonical-system-headers
+.venv-cp311d/.ready: requirements-test.txt .ci/make-venv
+	@test -x $(DEBUG_PYTHON) || { echo "$(DEBUG_PYTHON) is missing (Debian: apt-get install python3.11-dbg)" >&2; exit 1; }
+	@.ci/make-venv $(@D) $(DEBUG_PYTHON) requirements-test.txt
+
+build/cp311d/build.ninja: .venv-cp311d/.ready $(VENV)/.ready
+	@$(CONFIGURE) -DPython_EXECUTABLE=$(CURDIR)/.venv-cp311d/bin/python -DSTATOR_TORCH=OFF \
+	  -DCMAKE_C_FLAGS=$(DEBUG_FLAGS) -DCMAKE_CXX_FLAGS=$(DEBUG_FLAGS) && touch $@
+
+.PHONY: test-debug
+test-debug: .venv-cp311d/.ready build/cp311d/build.ninja
+	@$(call lock,build/cp311d) $(NINJA) -C build/cp311d --quiet
+	@.venv-cp311d/bin/python -m pytest -n $(JOBS) tests/capture/test_references.py tests/capture/test_programs.py
+
 ## make lint           clang-format, clang-tidy, ruff, mypy --strict
 # Its own configuration: clang cannot read the headers that g++ precompiled.
 build/lint/build.ninja: $(VENV)/.ready
