@@ -1,6 +1,8 @@
 // capture/programs/rebuild.cpp: describing a result, and making it again.
 #include "capture/programs/rebuild.h"
 
+#include "capture/cpython/type_dict.h"
+
 namespace stator {
 
 bool Rebuild::describe(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors) {
@@ -53,7 +55,8 @@ size_t Rebuild::add(PyObject* value, Recording& recording, std::vector<PyObject*
 }
 
 static bool has_slots(PyTypeObject* type) {
-  PyObject* slots = PyDict_GetItemString(type->tp_dict, "__slots__");
+  static PyObject* const name = PyUnicode_InternFromString("__slots__");
+  PyObject* slots = cpython::own_attribute(type, name);
   return slots != nullptr && !(PyTuple_Check(slots) && PyTuple_GET_SIZE(slots) == 0);
 }
 

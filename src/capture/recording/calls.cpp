@@ -4,6 +4,7 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/traits.h"
+#include "capture/cpython/type_dict.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/recording.h"
 
@@ -103,8 +104,7 @@ static std::string describe(PyObject* callable) {
 static PyObject* descriptor_of(PyObject* owner, PyObject* name, const PyMethodDef* method) {
   PyObject* mro = Py_TYPE(owner)->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); i++) {
-    PyObject* found =
-        PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, name);
+    PyObject* found = cpython::own_attribute(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i)), name);
     if (found != nullptr && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
         reinterpret_cast<PyMethodDescrObject*>(found)->d_method == method) {
       return found;
@@ -128,8 +128,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   PyObject* found = nullptr;
   if (is_wrapper) {
     auto holder = Ref<>::steal(PyObject_GetAttrString(callable, "__objclass__"));
-    if (holder)
-      found = PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(holder.get())->tp_dict, name.get());
+    if (holder) found = cpython::own_attribute(reinterpret_cast<PyTypeObject*>(holder.get()), name.get());
   } else if (PyType_Check(owner)) {
     found = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner), name.get());  // class methods and __new__
     if (found != nullptr && PyFunction_Check(found)) found = nullptr;

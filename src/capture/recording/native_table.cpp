@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/cpython/ref.h"
+#include "capture/cpython/type_dict.h"
 
 namespace stator {
 namespace {
@@ -101,12 +101,13 @@ class Table {
       PyErr_Clear();
       return;
     }
-    PyObject* dict = PyType_Check(holder.get()) ? reinterpret_cast<PyTypeObject*>(holder.get())->tp_dict
-                                                : PyModule_GetDict(holder.get());
+    const Ref<> dict = PyType_Check(holder.get())
+                           ? cpython::type_dict(reinterpret_cast<PyTypeObject*>(holder.get()))
+                           : Ref<>::share(PyModule_GetDict(holder.get()));
     PyObject *key, *value;
     Py_ssize_t position = 0;
     const bool all = std::string(row.names) == "*";
-    while (PyDict_Next(dict, &position, &key, &value)) {
+    while (PyDict_Next(dict.get(), &position, &key, &value)) {
       const char* name = PyUnicode_AsUTF8(key);
       if (name == nullptr || !(all || listed(row.names, name))) continue;
       if (PyCallable_Check(value) || Py_IS_TYPE(value, &PyStaticMethod_Type) ||

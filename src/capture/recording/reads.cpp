@@ -1,6 +1,8 @@
 // capture/recording/reads.cpp: reads of objects that existed before the capture, and the guards that make
 // them valid.
 #include "capture/cpython/exported.h"
+#include "capture/cpython/instance_dict.h"
+#include "capture/cpython/type_dict.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -87,15 +89,12 @@ bool Recording::read_object(PyObject* object) {
   // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
   if (!guards_.once(reinterpret_cast<const char*>(object) + 1)) return true;
   ObjectGuard guard{object, Py_TYPE(object), nullptr, nullptr};
-  if (PyObject** slot = _PyObject_GetDictPtr(object)) {
-    if (*slot == nullptr) {
-      auto made = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
-      if (!made) return false;
-      slot = _PyObject_GetDictPtr(object);
-    }
+  if (PyObject** slot = cpython::noticing_dict(object)) {
     guard.dict_slot = slot;
     guard.dict = *slot;
     pin(*slot, {Origin::dict_of, object, {}});
+  } else if (PyErr_Occurred()) {
+    return false;
   }
   guards_.add(std::move(guard), object);
   return true;
@@ -264,8 +263,7 @@ bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
   bool behind = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
-    PyObject* value =
-        behind ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name) : nullptr;
+    PyObject* value = behind ? cpython::own_attribute(reinterpret_cast<PyTypeObject*>(base), name) : nullptr;
     if (value != nullptr) return pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name);
     behind = behind || base == after.get();
   }
