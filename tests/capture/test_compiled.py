@@ -1,4 +1,4 @@
-"""Captures of Python without tensors: what was read is guarded, what was written is never replayed wrongly."""
+"""Captures of Python without tensors: reads are guarded, writes are never repeated wrongly."""
 
 import importlib
 from collections.abc import Callable, Iterator

@@ -7,9 +7,10 @@
 
 namespace stator::cpython {
 
-// Where the object keeps its dictionary, made if there is none yet; nullptr for objects without one, or with an error set.
-// From 3.13 on a dictionary may share the values that lie inside the object, and attribute writes go past it: a key that is no
-// string makes it a table of its own, and stays no longer than that takes.
+// Where the object keeps its dictionary, made if there is none yet; nullptr for objects without one, or with
+// an error set. From 3.13 on a dictionary may share the values that lie inside the object, and attribute
+// writes go past it: a key that is no string makes it a table of its own, and stays no longer than that
+// takes.
 inline PyObject** noticing_dict(PyObject* object) {
   PyObject** slot = _PyObject_GetDictPtr(object);
   if (slot == nullptr) return nullptr;

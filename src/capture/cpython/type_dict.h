@@ -15,7 +15,8 @@ inline Ref<> type_dict(PyTypeObject* type) {
 #endif
 }
 
-// What the type itself, none of its bases, defines under the name. Borrowed from the type; nullptr where it defines nothing.
+// What the type itself, none of its bases, defines under the name. Borrowed from the type; nullptr where it
+// defines nothing.
 inline PyObject* own_attribute(PyTypeObject* type, PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(type_dict(type).get(), name);
   if (value == nullptr) PyErr_Clear();
