@@ -147,7 +147,7 @@ class RandomGraph {
       if (below(10) == 0) add_input();
       add_node();
     }
-    shape::Size(symbols_[0], &shapes) < shape::Size(symbols_[1], &shapes);
+    (void)(shape::Size(symbols_[0], &shapes) < shape::Size(symbols_[1], &shapes));
     std::vector<ValueId> outputs;
     for (int i = below(4); i > 0; --i) outputs.push_back(any_value());
     graph_.set_outputs(outputs);

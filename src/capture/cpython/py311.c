@@ -1,9 +1,5 @@
 /* capture/cpython/py311.c: frames of CPython 3.11. */
 #define Py_BUILD_CORE_MODULE 1
-#include <stdatomic.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "capture/cpython/frame.h"
 #include "capture/cpython/opcode_rows.h"
 #include "internal/pycore_code.h"

@@ -96,7 +96,7 @@ bool Recording::read_object(PyObject* object) {
   } else if (PyErr_Occurred()) {
     return false;
   }
-  guards_.add(std::move(guard), object);
+  guards_.add(guard, object);
   return true;
 }
 

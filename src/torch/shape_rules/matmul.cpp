@@ -10,7 +10,7 @@ bool same_type(const TensorMeta& a, const TensorMeta& b) {
   return a.dtype == b.dtype && a.device == b.device;
 }
 
-bool answer_product(const Call& call, Answer& answer, const TensorMeta& like, Sizes sizes) {
+bool answer_product(const Call& call, Answer& answer, const TensorMeta& like, const Sizes& sizes) {
   return answer_result(call, answer, fresh_meta(sizes, like.dtype, like.device));
 }
 
