@@ -74,9 +74,10 @@ $(MINORS:%=test-cp3%): test-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
 ASAN := build/asan
 ASAN_PACKAGE := $(ASAN)/package/stator
 # libstdc++ comes with libasan: the sanitizer looks for __cxa_throw before Python loads any C++ code.
-# Python itself frees little at exit, hence no leak check; reference counts have tests of their own.
+# Python itself frees little at exit, hence no leak check; reference counts have tests of their own, which count
+# Python's blocks and resident memory and so mean nothing here. A failing allocation is an error of the program's.
 ASAN_ENV = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
   PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(ASAN)/package
 
 $(ASAN)/build.ninja: $(VENV)/.ready
@@ -88,7 +89,7 @@ test-asan: $(VENV)/.ready $(ASAN)/build.ninja
 	@$(call lock,$(ASAN)) $(NINJA) -C $(ASAN) --quiet all cpp_tests
 	@for file in stator/*; do case $$file in *.so|*__pycache__) ;; *) ln -sfn $(CURDIR)/$$file $(ASAN_PACKAGE)/;; esac; done
 	@ASAN_OPTIONS=detect_leaks=1 ctest --test-dir $(ASAN) --output-on-failure -j $(JOBS)
-	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture
+	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture --ignore tests/capture/test_references.py
 
 ## make test-debug     references and asserts with a debug CPython 3.11 (Debian: python3.11-dbg)
 # Canonical header names would lead the compiler from the debug build's headers to the release build's pyconfig.h.

@@ -150,8 +150,8 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
 // A tensor literal: the graph keeps the tensor and copies it at each run, so that no run sees another's
 // writes.
 void capture_literal(Session& session, Stack* stack) {
-  static const OperatorInfo& copy =
-      operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::lift_fresh_copy", ""));
+  static const OperatorInfo* const copy =
+      &operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::lift_fresh_copy", ""));
   const at::Tensor literal = stack->back().toTensor();
   if (as_tracer(literal)) return;
   TensorMeta meta = meta_of(literal);
@@ -162,7 +162,7 @@ void capture_literal(Session& session, Stack* stack) {
     const ir::ValueSpec spec = value_spec(meta, false, dims);
     const ir::Operand operand =
         session.graph.constant(std::make_shared<c10::IValue>(literal), "tensor literal");
-    const ir::NodeId node = session.graph.append(copy.id, {&operand, 1}, {&spec, 1}, session.line);
+    const ir::NodeId node = session.graph.append(copy->id, {&operand, 1}, {&spec, 1}, session.line);
     value = session.graph.node(node).first_output;
   }
   stack->back() = make_tracer(meta, {session.id(), new_memory(), index(value)}, false, true);
