@@ -75,7 +75,7 @@ ASAN := build/asan
 ASAN_PACKAGE := $(ASAN)/package/stator
 # libstdc++ comes with libasan: the sanitizer looks for __cxa_throw before Python loads any C++ code.
 # Python itself frees little at exit, hence no leak check; reference counts have tests of their own, which count
-# Python's blocks and resident memory and so mean nothing here. A failing allocation is an error of the program's.
+# Python's blocks and resident memory and so mean nothing here; the sanitizer reports failed allocations with the process's number, which no two runs share.
 ASAN_ENV = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
   PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(ASAN)/package
@@ -89,7 +89,8 @@ test-asan: $(VENV)/.ready $(ASAN)/build.ninja
 	@$(call lock,$(ASAN)) $(NINJA) -C $(ASAN) --quiet all cpp_tests
 	@for file in stator/*; do case $$file in *.so|*__pycache__) ;; *) ln -sfn $(CURDIR)/$$file $(ASAN_PACKAGE)/;; esac; done
 	@ASAN_OPTIONS=detect_leaks=1 ctest --test-dir $(ASAN) --output-on-failure -j $(JOBS)
-	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture --ignore tests/capture/test_references.py
+	@$(ASAN_ENV) $(PYTHON) -m pytest -n $(JOBS) tests/capture --ignore tests/capture/test_references.py \
+	  --deselect 'tests/capture/test_processes.py::test_process[memory_errors]'
 
 ## make test-debug     references and asserts with a debug CPython 3.11 (Debian: python3.11-dbg)
 # Canonical header names would lead the compiler from the debug build's headers to the release build's pyconfig.h.

@@ -4,10 +4,16 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/python_variable.h>
 
-#include <sstream>
+#include <string>
 
 namespace stator {
 namespace {
+
+std::string list(const std::vector<int64_t>& numbers) {
+  std::string text = "[";
+  for (size_t i = 0; i < numbers.size(); i++) text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
+  return text + "]";
+}
 
 class MetadataGuard final : public TensorGuard {
  public:
@@ -33,13 +39,11 @@ class MetadataGuard final : public TensorGuard {
   }
 
   std::string expected() const override {
-    std::ostringstream text;
-    text << type_->tp_name << " " << dtype_.name() << " [";
-    for (size_t i = 0; i < sizes_.size(); i++) text << (i ? ", " : "") << sizes_[i];
-    text << "] strides [";
-    for (size_t i = 0; i < strides_.size(); i++) text << (i ? ", " : "") << strides_[i];
-    text << "] on " << device_ << (requires_grad_ ? ", requires grad" : "");
-    return text.str();
+    std::string text = type_->tp_name;
+    text += " ";
+    text += std::string(dtype_.name());
+    text += " " + list(sizes_) + " strides " + list(strides_) + " on " + device_.str();
+    return requires_grad_ ? text + ", requires grad" : text;
   }
 
  private:
