@@ -123,3 +123,28 @@ def test_dropout_keeps_the_random_stream() -> None:
         got = compiled(x)
         torch.manual_seed(1)
         assert torch.equal(got, model(x))
+
+
+def test_a_capture_that_is_given_up_leaves_no_mode_behind() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            y = x @ x
+            return y if y.sum().item() > 0 else -y
+
+    x = torch.eye(3, requires_grad=True)
+    compiled = Compiled(function)
+    assert torch.equal(compiled(x), function(x))
+    assert compiled.breaks
+    assert torch.is_grad_enabled()
+    assert not torch.is_autocast_enabled("cpu")
+    assert (x @ x).dtype == torch.float32
+    assert (x @ x).requires_grad
+
+
+def test_constructors_of_extension_modules_are_not_captured() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.rand(x.shape, generator=torch._C.Generator(device="cpu"))
+
+    compiled = Compiled(function)
+    compiled(torch.ones(2))
+    assert compiled.entries == []

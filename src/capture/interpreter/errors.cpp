@@ -121,16 +121,4 @@ bool check_except_type(PyObject* type) {
   return false;
 }
 
-bool check_except_star_type(PyObject* type) {
-  if (!check_except_type(type)) return false;
-  const bool no_group = each_class(
-      type, [](PyObject* item) { return PyObject_IsSubclass(item, PyExc_BaseExceptionGroup) == 0; });
-  if (no_group) return true;
-  if (!PyErr_Occurred()) {
-    PyErr_SetString(PyExc_TypeError,
-                    "catching ExceptionGroup with except* is not allowed. Use except instead.");
-  }
-  return false;
-}
-
 }  // namespace stator

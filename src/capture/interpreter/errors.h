@@ -18,9 +18,8 @@ void add_traceback(PyThreadState* thread, cpython::Frame* frame);
 // exception to raise again.
 bool raise(PyThreadState* thread, PyObject* exception, PyObject* cause);
 
-// Whether `type` may stand in an except clause (or except*, where groups may not); raises TypeError.
+// Whether `type` may stand in an except clause; raises TypeError.
 bool check_except_type(PyObject* type);
-bool check_except_star_type(PyObject* type);
 
 }  // namespace stator
 

@@ -144,8 +144,6 @@ PyObject* Rebuild::make(const std::vector<Ref<>>& tensors) const {
         }
         break;
       }
-      case Kind::set:
-        break;
       case Kind::instance: {
         auto* type = reinterpret_cast<PyTypeObject*>(step.object.get());
         auto none = Ref<>::steal(PyTuple_New(0));

@@ -18,7 +18,7 @@ class Rebuild {
   PyObject* make(const std::vector<Ref<>>& tensors) const;
 
  private:
-  enum class Kind : uint8_t { tensor, object, tuple, list, dict, set, instance };
+  enum class Kind : uint8_t { tensor, object, tuple, list, dict, instance };
   struct Step {
     Kind kind;
     size_t tensor = 0;

@@ -141,6 +141,28 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   return found;
 }
 
+// Whether what makes instances of a class is Python code, or C code of Python's own static types. Classes of
+// extension modules (pybind11's among them) are heap types too, and nobody knows what their constructors do.
+static bool is_made_by_python(PyTypeObject* type) {
+  for (const char* name : {"__new__", "__init__"}) {
+    auto key = Ref<>::steal(PyUnicode_InternFromString(name));
+    auto found = Ref<>::share(key ? _PyType_Lookup(type, key.get()) : nullptr);
+    if (found && Py_IS_TYPE(found.get(), &PyStaticMethod_Type)) {
+      found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
+    }
+    PyTypeObject* maker = nullptr;
+    if (!found) return false;
+    if (PyFunction_Check(found.get())) continue;
+    if (Py_IS_TYPE(found.get(), &PyWrapperDescr_Type)) maker = PyDescr_TYPE(found.get());
+    if (PyCFunction_Check(found.get())) {
+      PyObject* self = reinterpret_cast<PyCFunctionObject*>(found.get())->m_self;
+      if (self != nullptr && PyType_Check(self)) maker = reinterpret_cast<PyTypeObject*>(self);
+    }
+    if (maker == nullptr || maker->tp_flags & Py_TPFLAGS_HEAPTYPE) return false;
+  }
+  return true;
+}
+
 bool Recording::before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
   Ref<> kept;
   PyObject* self;
@@ -171,6 +193,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     auto* type = reinterpret_cast<PyTypeObject*>(callable);
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
       return stop("unknown-function", describe(callable));
+    if (!is_made_by_python(type)) return stop("unknown-function", describe(callable));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
       auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
       PyObject* object = reinterpret_cast<PyObject*>(base);

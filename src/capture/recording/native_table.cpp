@@ -71,6 +71,7 @@ constexpr Row kRows[] = {
     {"math", "*", NativeEffect::pure},
     {"_operator", "*", NativeEffect::pure},
     {"itertools", "*", NativeEffect::pure},
+    {"functools", "partial", NativeEffect::pure},
     {"_abc", "_abc_instancecheck _abc_subclasscheck", NativeEffect::pure},
     {"_collections", "deque defaultdict OrderedDict", NativeEffect::pure},
 };

@@ -197,7 +197,7 @@ bool Recording::read_contents(PyObject* object) {
   if (PyList_CheckExact(object)) return read_list(object);
   if (PyFunction_Check(object) || PyModule_Check(object))
     return true;  // compared and called, not looked into
-  if (PyAnySet_Check(object) || PyDictProxy_Type.tp_name == Py_TYPE(object)->tp_name) {
+  if (PyAnySet_Check(object) || Py_IS_TYPE(object, &PyDictProxy_Type)) {
     return stop("unguardable",
                 std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }

@@ -27,6 +27,7 @@ const Names kPure = {
     "get_default_dtype",
     "_get_tracing_state",
     "_is_tracing",
+    "_is_autocast_available",
     "_jit_get_profiling_mode",
     "_has_torch_function",
     "_has_torch_function_unary",

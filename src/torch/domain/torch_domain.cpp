@@ -14,6 +14,8 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <array>
+
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/tensor_guard.h"
@@ -41,11 +43,23 @@ class TorchCapture final : public DomainCapture {
  public:
   explicit TorchCapture(GraphBackend backend)
       : backend_(backend), session_(std::make_shared<Session>()), grad_(c10::GradMode::is_enabled()) {
+    for (size_t i = 0; i < kAutocastDevices.size(); i++) {
+      autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
+                      at::autocast::get_autocast_dtype(kAutocastDevices[i])};
+    }
     session_->enter();
   }
   ~TorchCapture() override {
     if (session_ != nullptr && entered_) session_->leave();
-    c10::GradMode::set_enabled(grad_);  // a capture that was given up inside no_grad
+    // A capture may be given up inside no_grad or autocast, whose exits are then never run.
+    c10::GradMode::set_enabled(grad_);
+    for (size_t i = 0; i < kAutocastDevices.size(); i++) {
+      at::autocast::set_autocast_enabled(kAutocastDevices[i], autocast_[i].first);
+      at::autocast::set_autocast_dtype(kAutocastDevices[i], autocast_[i].second);
+    }
+    at::autocast::set_autocast_cache_enabled(autocast_cache_);
+    for (int nesting = autocast_nesting(); nesting > autocast_nesting_; nesting--)
+      at::autocast::decrement_nesting();
   }
 
   Ref<> input(PyObject* tensor, const std::string& name) override {
@@ -89,6 +103,14 @@ class TorchCapture final : public DomainCapture {
   std::shared_ptr<Session> session_;
   bool entered_ = true;
   bool grad_;
+  static constexpr std::array kAutocastDevices = {c10::kCPU, c10::kCUDA};
+  std::array<std::pair<bool, at::ScalarType>, 2> autocast_{};
+  bool autocast_cache_ = at::autocast::is_autocast_cache_enabled();
+  int autocast_nesting_ = autocast_nesting();
+  static int autocast_nesting() {
+    at::autocast::increment_nesting();
+    return at::autocast::decrement_nesting();
+  }
   CompilingFlag flag_;
 };
 
