@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/cpython/ref.h"
+#include "core/break.h"
 
 namespace stator {
 
@@ -45,8 +46,8 @@ class DomainCapture {
   virtual ~DomainCapture() = default;
   // A tracer for a tensor of the arguments; nullptr with a Python error set.
   virtual Ref<> input(PyObject* tensor, const std::string& name) = 0;
-  // Why the domain cannot go on, or empty. Cheap: asked whenever an error is raised.
-  virtual std::string broken() const = 0;
+  // Why the domain cannot go on, or nothing. Cheap: asked whenever an error is raised.
+  virtual const Break* broken() const = 0;
   // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. nullptr:
   // see broken(). `captured` receives the real tensor behind each input that is not one of the arguments,
   // nullptr for those that are.

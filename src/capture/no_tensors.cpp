@@ -14,7 +14,7 @@ class EmptyProgram final : public TensorProgram {
 class EmptyCapture final : public DomainCapture {
  public:
   Ref<> input(PyObject*, const std::string&) override { return {}; }
-  std::string broken() const override { return {}; }
+  const Break* broken() const override { return nullptr; }
   std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>&, std::vector<Ref<>>&) override {
     return std::make_unique<EmptyProgram>();
   }

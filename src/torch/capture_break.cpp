@@ -14,7 +14,7 @@ PyObject* capture_break_type() {
 
 PyObject* CaptureBreak::python_type() { return capture_break_type(); }
 
-void raise_break(const char* code, std::string message) {
+void raise_break(BreakCode code, std::string message) {
   CaptureBreak error(code, std::move(message));
   Session* session = Session::current();
   if (session && session->unrecorded == 0) session->note_break(error.code, error.msg);

@@ -33,16 +33,16 @@ Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments
       const auto keys = tensor.key_set();
       if (keys.has_any(kWrappers)) arrival = Arrival::wrapped;
       if (keys.has(c10::DispatchKey::Python)) {
-        raise_break("tensor_subclass", "a tensor subclass with __torch_dispatch__");
+        raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
       }
       if (tensor.layout() != c10::kStrided || tensor.is_nested()) {
-        raise_break("layout", "a tensor whose layout is not strided");
+        raise_break(BreakCode::kTensorLayout, "a tensor whose layout is not strided");
       }
       if (const Tracer* tracer = as_tracer(tensor)) {
         if (tracer->identity().session != session.id())
-          raise_break("foreign_tracer", "a tensor of another capture");
+          raise_break(BreakCode::kThread, "a tensor of another capture");
         if (has_drifted(tensor, *tracer)) {
-          raise_break("autograd_drift",
+          raise_break(BreakCode::kMetadataDrift,
                       "the autograd state of a tensor was changed by something else than an operator");
         }
       }
@@ -66,18 +66,19 @@ void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written
                      meta.offset != tensor.storage_offset() || tensor.scalar_type() != meta.dtype;
   if (moved) {
     if (!tracer)
-      raise_break("metadata_write", "an operator changes the shape of a tensor that outlives the capture");
+      raise_break(BreakCode::kStorageChange,
+                  "an operator changes the shape of a tensor that outlives the capture");
     tracer->set_meta(meta);
   }
   if (!written) return;
   if (tracer && detaches) return drop_history(tensor);
   if (spec.requires_grad && c10::GradMode::is_enabled() && tensor.is_leaf() && tensor.requires_grad()) {
-    raise_break("leaf_write", "an in-place operator on a leaf that requires a gradient");
+    raise_break(BreakCode::kUnsupportedOperator, "an in-place operator on a leaf that requires a gradient");
   }
   const bool base_is_real = tensor.is_view() && !as_tracer(tensor._base());
   if (spec.requires_grad && !tensor.requires_grad()) {
     if (!tracer || base_is_real) {
-      raise_break("history_write",
+      raise_break(BreakCode::kUnsupportedOperator,
                   "an in-place operator gives a history to a tensor that outlives the capture");
     }
     attach_history(tensor);
@@ -170,7 +171,7 @@ void capture_literal(Session& session, Stack* stack) {
 
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   Session* session = Session::current();
-  if (!session) raise_break("foreign_tracer", "a tensor of a capture was used outside it");
+  if (!session) raise_break(BreakCode::kThread, "a tensor of a capture was used outside it");
   try {
     const OperatorInfo& info = operator_info(op);
     const std::span<const c10::IValue> arguments(stack->data() + stack->size() - info.arguments,
@@ -180,7 +181,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
       case OperatorKind::query:
         return pass_on(info, keys, stack);
       case OperatorKind::data_dependent:
-        raise_break("data_dependent", info.name + ": the result depends on values");
+        raise_break(BreakCode::kDataDependentOperator, info.name + ": the result depends on values");
       case OperatorKind::lift_fresh:
         return capture_literal(*session, stack);
       case OperatorKind::ordinary:
@@ -190,7 +191,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
     if (session->unrecorded == 0) session->note_break(error.code, error.msg);
     throw;
   } catch (const c10::Error& error) {
-    raise_break("internal", toString(op.operator_name()) + ": " + error.what_without_backtrace());
+    raise_break(BreakCode::kInternal, toString(op.operator_name()) + ": " + error.what_without_backtrace());
   }
 }
 

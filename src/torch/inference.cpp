@@ -78,7 +78,8 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
     ++session.counters.rule_calls;
     return flow_gradients(info, arguments, result);
   }
-  if (info.dynamic_shape) raise_break("data_dependent", info.name + ": the shape depends on values");
+  if (info.dynamic_shape)
+    raise_break(BreakCode::kDataDependentOperator, info.name + ": the shape depends on values");
   if (info.composite_implicit) {
     ++session.counters.composite_calls;
     return rerun_composite(session, info, composite_keys(arguments), arguments, result);
@@ -132,9 +133,9 @@ const Inference& infer(Session& session, const OperatorInfo& info, std::span<con
   } catch (const CaptureBreak&) {
     throw;
   } catch (const c10::Error& error) {
-    raise_break("shape_inference", info.name + ": " + error.what_without_backtrace());
+    raise_break(BreakCode::kShapeInference, info.name + ": " + error.what_without_backtrace());
   } catch (const std::exception& error) {
-    raise_break("shape_inference", info.name + ": " + error.what());
+    raise_break(BreakCode::kShapeInference, info.name + ": " + error.what());
   }
   if (key.valid) return memo().add(key, std::move(result));
   unkept = std::move(result);

@@ -54,7 +54,7 @@ OutputSpec describe(const at::Tensor& tensor, const std::vector<Twin>& twins, c1
     return spec;
   }
   if (tensor.layout() != c10::kStrided)
-    raise_break("layout", "an operator returns a tensor that is not strided");
+    raise_break(BreakCode::kTensorLayout, "an operator returns a tensor that is not strided");
   spec.meta = meta_of(tensor);
   if (tensor.device().is_meta()) spec.meta.device = device;
   spec.requires_grad = tensor.requires_grad();

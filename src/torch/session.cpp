@@ -47,7 +47,7 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   if (!is_new) return inputs[found->second];
   if (real.layout() != c10::kStrided) {
     lifted_.erase(found);
-    raise_break("layout", "a tensor whose layout is not strided");
+    raise_break(BreakCode::kTensorLayout, "a tensor whose layout is not strided");
   }
   std::string text = source;
   if (text.empty() && source_of) text = source_of(real).value_or("");
@@ -73,7 +73,7 @@ at::Tensor Session::input(const at::Tensor& real, const std::string& name, const
 
 ir::ValueId Session::value_of(const at::Tensor& tensor) {
   if (Tracer* tracer = as_tracer(tensor)) {
-    if (tracer->identity().session != id_) raise_break("foreign_tracer", "a tensor of another capture");
+    if (tracer->identity().session != id_) raise_break(BreakCode::kThread, "a tensor of another capture");
     return ir::ValueId{tracer->identity().value};
   }
   return lift(tensor).value;
@@ -110,7 +110,7 @@ void Session::finish(const std::vector<at::Tensor>& outputs) {
   std::vector<ir::ValueId> values;
   for (const at::Tensor& output : outputs) {
     if (const Tracer* tracer = as_tracer(output); tracer && has_drifted(output, *tracer)) {
-      raise_break("autograd_drift",
+      raise_break(BreakCode::kMetadataDrift,
                   "the autograd state of an output was changed by something else than an operator");
     }
     values.push_back(value_of(output));
@@ -118,8 +118,8 @@ void Session::finish(const std::vector<at::Tensor>& outputs) {
   graph.set_outputs(values);
 }
 
-void Session::note_break(const char* code, const std::string& message) {
-  if (!broken) broken = Break{code, message};
+void Session::note_break(BreakCode code, const std::string& message) {
+  if (!broken) broken = Break{code, line, message};
 }
 
 ir::ValueSpec value_spec(const TensorMeta& meta, bool requires_grad, std::vector<shape::Dim>& dims) {

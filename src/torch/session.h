@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/break.h"
 #include "core/ir/graph.h"
 #include "torch/mode_state.h"
 #include "torch/tensor_meta.h"
@@ -54,7 +55,7 @@ class Session {
   // Ends the recording: a last look at the modes, and the graph's outputs.
   void finish(const std::vector<at::Tensor>& outputs);
 
-  void note_break(const char* code, const std::string& message);
+  void note_break(BreakCode code, const std::string& message);
 
   // Real tensors that became inputs, in input order. Kept alive until the session ends.
   struct Lifted {
@@ -65,11 +66,6 @@ class Session {
     at::Tensor tracer;  // defined for arguments, not for lifted parameters
   };
   Lifted& lift(const at::Tensor& real, const std::string& name = {}, const std::string& source = {});
-
-  struct Break {
-    std::string code;
-    std::string message;
-  };
 
   ir::Graph graph;
   std::vector<Lifted> inputs;

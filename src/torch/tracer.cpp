@@ -37,7 +37,7 @@ c10::DispatchKeySet tracer_keys(const TensorMeta& meta, bool inference) {
 // The history of every tracer that has one. Only its presence is ever looked at.
 struct TracedHistory : autograd::Node {
   autograd::variable_list apply(autograd::variable_list&&) override {
-    raise_break("backward_in_capture", "backward through tensors that are being captured");
+    raise_break(BreakCode::kBackward, "backward through tensors that are being captured");
   }
   std::string name() const override { return "TracedBackward"; }
 };
@@ -87,7 +87,7 @@ c10::intrusive_ptr<c10::TensorImpl> Tracer::shallow_copy_and_detach(c10::Variabl
                                                                     bool allow_metadata_change) const {
   Session* session = Session::current();
   if (!session || session->id() != identity_.session) {
-    raise_break("foreign_tracer", "a tensor of another capture was copied");
+    raise_break(BreakCode::kThread, "a tensor of another capture was copied");
   }
   const TensorMeta meta =
       meta_of(at::Tensor(c10::intrusive_ptr<TensorImpl>::reclaim_copy(const_cast<Tracer*>(this))));
@@ -101,15 +101,15 @@ c10::intrusive_ptr<c10::TensorImpl> Tracer::shallow_copy_and_detach(c10::Variabl
 }
 
 void Tracer::shallow_copy_from(const c10::intrusive_ptr<TensorImpl>&) {
-  raise_break("set_data", "assignment to `.data` of a tensor that is being captured");
+  raise_break(BreakCode::kStorageChange, "assignment to `.data` of a tensor that is being captured");
 }
 
 bool Tracer::has_storage() const {
-  raise_break("storage_access", "the memory of a tensor that is being captured was asked for");
+  raise_break(BreakCode::kReadsMemory, "the memory of a tensor that is being captured was asked for");
 }
 
 const char* Tracer::tensorimpl_type_name() const {
-  raise_break("storage_access", "the memory of a tensor that is being captured was asked for");
+  raise_break(BreakCode::kReadsMemory, "the memory of a tensor that is being captured was asked for");
 }
 
 Tracer* as_tracer(const at::TensorBase& tensor) {
@@ -162,7 +162,7 @@ bool has_drifted(const at::Tensor& tensor, const Tracer& tracer) {
 }
 
 void drop_history(const at::Tensor& tensor) {
-  if (tensor.is_view()) raise_break("detach_view", "detach_() on a view");
+  if (tensor.is_view()) raise_break(BreakCode::kUnsupportedOperator, "detach_() on a view");
   if (auto* meta = autograd::impl::get_autograd_meta(tensor)) {
     meta->set_requires_grad(false, tensor.unsafeGetTensorImpl());
     meta->grad_fn_.reset();
@@ -187,7 +187,7 @@ c10::BackendComponent backend_of(c10::DeviceType device) {
     case c10::kPrivateUse1:
       return c10::BackendComponent::PrivateUse1Bit;
     default:
-      raise_break("device", "tensors of this kind of device");
+      raise_break(BreakCode::kUnsupportedOperator, "tensors of this kind of device");
   }
 }
 

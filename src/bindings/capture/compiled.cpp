@@ -36,7 +36,7 @@ struct Compiled {
 };
 
 std::string text_of(const CaptureStop& stop) {
-  std::string text = stop.code;
+  std::string text = reason(*stop.code).code;
   if (!stop.detail.empty()) text += ": " + stop.detail;
   if (!stop.file.empty()) text += " (" + stop.file + ":" + std::to_string(stop.line) + ")";
   return text;

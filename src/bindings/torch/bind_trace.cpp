@@ -78,7 +78,7 @@ std::unique_ptr<Trace> trace(const py::object& function, const py::object& args,
   }
   session.leave();
   if (session.broken) {
-    PyErr_SetString(capture_break_type(), session.broken->message.c_str());
+    PyErr_SetString(capture_break_type(), session.broken->detail.c_str());
     throw py::error_already_set();
   }
   return result;

@@ -72,7 +72,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     return keep_bound_frame(*context.binding, frame);
   }
   if (cpython::tracing(thread, frame)) {
-    if (context.recording != nullptr) context.recording->stop("opcode", "a tool is active");
+    if (context.recording != nullptr) context.recording->stop(BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
@@ -88,7 +88,8 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     code = decoded(*state, frame->code);
   }
   if (code == nullptr) {
-    if (context.recording != nullptr) context.recording->stop("opcode", "a frame that CPython runs");
+    if (context.recording != nullptr)
+      context.recording->stop(BreakCode::kOpcode, "a frame that CPython runs");
     engine.statistics.passed++;
     return pass_on(thread, frame, throwflag);
   }

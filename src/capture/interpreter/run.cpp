@@ -272,7 +272,7 @@ hand_over_for_reason:
   statistics.by_reason[static_cast<size_t>(reason)]++;
 hand_over:
   if constexpr (How::kCaptures) {
-    recording->stop("opcode", "the frame was handed over");
+    recording->stop(BreakCode::kOpcode, "the frame was handed over");
     goto error;
   }
   // CPython takes the frame at this instruction and runs it to its end.

@@ -11,7 +11,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording
     spec.kind_ = Kind::tensor;
     spec.guard_ = domain.guard(value);
     if (!spec.guard_) {
-      if (!PyErr_Occurred()) recording.stop("tensor-subclass", name);
+      if (!PyErr_Occurred()) recording.stop(BreakCode::kTensorSubclass, name);
       return {};
     }
     tensors.push_back(value);
@@ -60,7 +60,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording
     Py_ssize_t position = 0;
     while (copy && PyDict_Next(value, &position, &key, &item)) {
       if (!is_constant(key)) {
-        recording.stop("unguardable", "a dictionary argument with keys that are no constants");
+        recording.stop(BreakCode::kUnguardable, "a dictionary argument with keys that are no constants");
         return {};
       }
       spec.keys_.push_back(Ref<>::share(key));

@@ -41,11 +41,11 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   std::unique_ptr<DomainCapture> capture = domain.begin();
   if (!capture) {
     PyErr_Clear();
-    why.code = "unsupported-mode";
+    why.code = BreakCode::kUnsupportedMode;
     return nullptr;
   }
   Recording recording(domain, *capture, entry->guards_);
-  const auto give_up = [&](const char* code, std::string detail) {
+  const auto give_up = [&](BreakCode code, std::string detail) {
     recording.roll_back();
     if (PyErr_Occurred()) PyErr_Clear();
     if (!recording.stopped().happened()) recording.stop(code, std::move(detail));
@@ -66,7 +66,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     ArgumentSpec spec;
     Ref<> stands = ArgumentSpec::describe(arguments[i], name, recording, *capture, tensors, spec);
     entry->arguments_.back() = std::move(spec);
-    if (!stands) return give_up("unguardable", name);
+    if (!stands) return give_up(BreakCode::kUnguardable, name);
     stand_ins.push_back(std::move(stands));
   }
   for (PyObject* tensor : tensors) {
@@ -81,33 +81,39 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     CaptureScope scope(recording);
     result = Ref<>::steal(PyObject_Vectorcall(function, given.data(), static_cast<size_t>(count), keywords));
   }
-  if (!result) return give_up("exception", "the function raises");
-  if (recording.stopped().happened()) return give_up("opcode", {});
-  if (!capture->broken().empty()) return give_up("unsupported-operator", capture->broken());
-  if (!recording.settle()) return give_up("outside-effect", {});
+  if (!result) return give_up(BreakCode::kException, "the function raises");
+  if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
+  if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);
+  if (!recording.settle()) return give_up(BreakCode::kOutsideEffect, {});
   recording.roll_back();
 
   std::vector<PyObject*> outputs;
-  if (!entry->result_.describe(result.get(), recording, outputs)) return give_up("unguardable", "the result");
+  if (!entry->result_.describe(result.get(), recording, outputs))
+    return give_up(BreakCode::kUnguardable, "the result");
   std::vector<Ref<>> captured;
   entry->program_ = capture->finish(outputs, captured);
-  if (!entry->program_) return give_up("unsupported-operator", capture->broken());
+  if (!entry->program_) {
+    const Break* broken = capture->broken();
+    return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(BreakCode::kBackendFailed, {});
+  }
   for (const Ref<>& tensor : captured) {
     if (tensor) {
       if (!recording.is_pinned(tensor.get()))
-        return give_up("unguardable", "a tensor that is neither an argument nor reached through one");
+        return give_up(BreakCode::kUnguardable,
+                       "a tensor that is neither an argument nor reached through one");
       auto guard = domain.guard(tensor.get());
-      if (!guard) return give_up("tensor-subclass", recording.source(tensor.get()));
+      if (!guard) return give_up(BreakCode::kTensorSubclass, recording.source(tensor.get()));
       entry->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get());
     }
     entry->captured_.push_back(tensor.get());
   }
   for (PyObject* tensor : tensors) {
     if (recording.is_pinned(tensor))
-      return give_up("unguardable", "an argument that the function also reaches by itself");
+      return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   }
   entry->guards_.name([&](PyObject* subject) { return recording.source(subject); });
-  if (!entry->guards_.seal()) return give_up("unguardable", "another thread changed what the capture read");
+  if (!entry->guards_.seal())
+    return give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
   return entry;
 }
 

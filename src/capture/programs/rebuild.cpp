@@ -17,7 +17,8 @@ size_t Rebuild::add(PyObject* value, Recording& recording, std::vector<PyObject*
   if (!ok) return 0;
   const auto found = made_.find(value);
   if (found != made_.end()) {
-    if (found->second == SIZE_MAX) ok = recording.stop("unguardable", "a result that contains itself");
+    if (found->second == SIZE_MAX)
+      ok = recording.stop(BreakCode::kUnguardable, "a result that contains itself");
     return found->second;
   }
   made_[value] = SIZE_MAX;  // in progress
@@ -47,7 +48,7 @@ size_t Rebuild::add(PyObject* value, Recording& recording, std::vector<PyObject*
     made_[value] = index;
     return index;
   } else {
-    ok = recording.stop("unguardable", std::string("a result of type ") + Py_TYPE(value)->tp_name);
+    ok = recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + Py_TYPE(value)->tp_name);
     return 0;
   }
   steps_.push_back(std::move(step));
@@ -69,7 +70,7 @@ size_t Rebuild::add_instance(PyObject* value, Recording& recording, std::vector<
                                              : &PyBaseObject_Type;
   for (PyTypeObject* at = type; at != base; at = at->tp_base) {
     if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE) || has_slots(at)) {
-      ok = recording.stop("unguardable", std::string("a result of type ") + type->tp_name);
+      ok = recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + type->tp_name);
       return 0;
     }
   }

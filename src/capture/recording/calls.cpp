@@ -23,7 +23,7 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++)
         all.push_back(PyTuple_GET_ITEM(arguments, i));
     } else if (!PyList_CheckExact(arguments)) {
-      return stop("unguardable", "star arguments that are neither tuple nor list");
+      return stop(BreakCode::kUnguardable, "star arguments that are neither tuple nor list");
     }
     if (has_keywords && PyDict_Check(sp[-1])) {
       PyObject *key, *value;
@@ -70,14 +70,14 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && is_python_function(method) && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     if (!is_known(callable))
-      return stop("unguardable",
+      return stop(BreakCode::kUnguardable,
                   std::string("an object of unknown origin is called (") + type->tp_name + ")");
     if (!read_type(type)) return false;
     pin(method, {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::share(call_name)});
     return true;
   }
   if (std::string_view(type->tp_name) == "functools.partial") {
-    if (!is_known(callable)) return stop("unguardable", "a partial of unknown origin is called");
+    if (!is_known(callable)) return stop(BreakCode::kUnguardable, "a partial of unknown origin is called");
     auto inner = Ref<>::steal(PyObject_GetAttrString(callable, "func"));
     auto given = Ref<>::steal(PyObject_GetAttrString(callable, "args"));
     auto named = Ref<>::steal(PyObject_GetAttrString(callable, "keywords"));
@@ -89,7 +89,7 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
     return read_contents(given.get()) && (is_fresh(callable) || read_contents(named.get())) &&
            before_call_with(inner.get(), arguments, count);
   }
-  return stop("unknown-function", std::string("a ") + type->tp_name + " is called");
+  return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }
 
 static std::string describe(PyObject* callable) {
@@ -183,7 +183,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       }
       return true;
     case CallKind::reads:
-      return stop("reads-memory", describe(callable));
+      return stop(BreakCode::kReadsMemory, describe(callable));
     case CallKind::unknown:
       break;
   }
@@ -192,8 +192,8 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     // code of a base.
     auto* type = reinterpret_cast<PyTypeObject*>(callable);
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
-      return stop("unknown-function", describe(callable));
-    if (!is_made_by_python(type)) return stop("unknown-function", describe(callable));
+      return stop(BreakCode::kUnknownFunction, describe(callable));
+    if (!is_made_by_python(type)) return stop(BreakCode::kUnknownFunction, describe(callable));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
       auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
       PyObject* object = reinterpret_cast<PyObject*>(base);
@@ -201,7 +201,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
           base != &PyBaseObject_Type && !PyExceptionClass_Check(object)) {
         const std::string_view name = base->tp_name;
         if (name != "collections.OrderedDict" && name != "typing.Generic")
-          return stop("unknown-function", describe(callable));
+          return stop(BreakCode::kUnknownFunction, describe(callable));
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -213,7 +213,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     constructed_.insert(type);
     return read_type(type) && read_type(Py_TYPE(callable));
   }
-  return stop("unknown-function", describe(callable));
+  return stop(BreakCode::kUnknownFunction, describe(callable));
 }
 
 bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObject* const* arguments,
@@ -236,7 +236,7 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObj
       return read_all(0);
     case NativeEffect::reads_attribute:
       if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(all[0], all[1]);
-      return stop("unguardable", "an attribute whose name is no string");
+      return stop(BreakCode::kUnguardable, "an attribute whose name is no string");
     case NativeEffect::writes_self:
     case NativeEffect::writes_attribute:
       if (all.empty()) return true;
@@ -245,9 +245,9 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObj
       return all.empty() || before_write(all[0], "an iterator");
     case NativeEffect::asks_identity:
       if (all.size() == 1 && is_pinned(all[0])) return true;
-      return stop("unguardable", "the identity of an object made here");
+      return stop(BreakCode::kUnguardable, "the identity of an object made here");
     case NativeEffect::asks_type:
-      if (all.size() != 1) return stop("unknown-function", "type() with three arguments");
+      if (all.size() != 1) return stop(BreakCode::kUnknownFunction, "type() with three arguments");
       if (!is_fresh(all[0])) {
         if (!never_changes(all[0]) && !domain_.is_tensor(all[0]) && !read_contents(all[0])) return false;
         pin(reinterpret_cast<PyObject*>(Py_TYPE(all[0])), {Origin::type_of, all[0], {}});

@@ -44,8 +44,8 @@ bool Recording::settle() {
     if (seen) continue;
     PyObject* now = PyDict_GetItemWithError(first.dict.get(), first.key.get());
     if (now != first.old.get())
-      return stop("outside-effect", std::string("attribute ") + PyUnicode_AsUTF8(first.key.get()) +
-                                        " of an object that existed before");
+      return stop(BreakCode::kOutsideEffect, std::string("attribute ") + PyUnicode_AsUTF8(first.key.get()) +
+                                                 " of an object that existed before");
   }
   return true;
 }

@@ -19,9 +19,9 @@ static bool is_plain_key(PyObject* key) {
 
 bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (reads_freely(dict)) return true;
-  if (!is_pinned(dict)) return stop("unguardable", "a dictionary of unknown origin is read");
+  if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (!is_plain_key(key) && !domain_.is_immutable(key))
-    return stop("unguardable", "a dictionary is read with a key of the program's own type");
+    return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && is_written(dict, key))) return true;
   DictGuard& guard = guards_.dict(dict);
   PyObject* value = PyDict_GetItemWithError(dict, key);
@@ -33,10 +33,10 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
 
 bool Recording::read_dict(PyObject* dict) {
   if (reads_freely(dict)) return true;
-  if (!is_pinned(dict)) return stop("unguardable", "a dictionary of unknown origin is read");
+  if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   for (const Write& write : journal_) {
     if (write.dict.get() == dict)
-      return stop("unguardable", "a dictionary is looked through after a write to it");
+      return stop(BreakCode::kUnguardable, "a dictionary is looked through after a write to it");
   }
   DictGuard& guard = guards_.dict(dict);
   if (guard.whole) return true;
@@ -53,7 +53,7 @@ bool Recording::read_dict(PyObject* dict) {
 
 bool Recording::read_list(PyObject* list) {
   if (reads_freely(list)) return true;
-  if (!is_pinned(list)) return stop("unguardable", "a list of unknown origin is read");
+  if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
   if (!guards_.once(list)) return true;
   ListGuard guard{list, {}};
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
@@ -74,7 +74,7 @@ bool Recording::read_type(PyTypeObject* type) {
   static PyObject* const probe = PyUnicode_InternFromString("__class__");
   _PyType_Lookup(type, probe);
   if (type->tp_version_tag == 0)
-    return stop("unguardable", std::string("class ") + type->tp_name + " changes too often");
+    return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " changes too often");
   guards_.add(TypeGuard{type, type->tp_version_tag}, object);
   return true;
 }
@@ -83,7 +83,7 @@ bool Recording::read_object(PyObject* object) {
   if (!read_type(Py_TYPE(object))) return false;
   if (is_fresh(object)) return true;
   if (!is_pinned(object)) {
-    return stop("unguardable",
+    return stop(BreakCode::kUnguardable,
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
   }
   // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
@@ -142,8 +142,8 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   const bool fresh = is_fresh(object);
   if (!fresh && !is_pinned(object) && !pin_method(function, first_argument)) {
     if (stop_.happened()) return false;
-    return stop("unguardable", std::string("a function of unknown origin is called (") +
-                                   PyUnicode_AsUTF8(function->func_qualname) + ")");
+    return stop(BreakCode::kUnguardable, std::string("a function of unknown origin is called (") +
+                                             PyUnicode_AsUTF8(function->func_qualname) + ")");
   }
   if (fresh) {
     // Its globals are those of the function that made it, and its cells are known by themselves.
@@ -198,26 +198,26 @@ bool Recording::read_contents(PyObject* object) {
   if (PyFunction_Check(object) || PyModule_Check(object))
     return true;  // compared and called, not looked into
   if (PyAnySet_Check(object) || Py_IS_TYPE(object, &PyDictProxy_Type)) {
-    return stop("unguardable",
+    return stop(BreakCode::kUnguardable,
                 std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }
   if (PyODict_Check(object) && PyDict_GET_SIZE(object) > 1) {
     // Its order can change without a write that the dictionary's version tells.
-    return stop("unguardable", "the order of an OrderedDict that existed before");
+    return stop(BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
   }
   if (PyDict_Check(object)) return (PyODict_CheckExact(object) || read_object(object)) && read_dict(object);
   if (PyList_Check(object)) return read_object(object) && read_list(object);
   // Instances: their special methods are Python functions of their class, whose own reads are guarded as they
   // happen.
   if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) return read_object(object);
-  return stop("unguardable",
+  return stop(BreakCode::kUnguardable,
               std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
 }
 
 bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   if (PyModule_Check(owner)) {
     PyObject* dict = PyModule_GetDict(owner);
-    if (!is_known(owner)) return stop("unguardable", "a module of unknown origin is read");
+    if (!is_known(owner)) return stop(BreakCode::kUnguardable, "a module of unknown origin is read");
     pin(dict, {Origin::dict_of, owner, {}});
     if (Py_TYPE(owner) != &PyModule_Type) {
       if (!read_type(Py_TYPE(owner))) return false;
@@ -257,7 +257,7 @@ bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
   auto after = Ref<>::steal(PyObject_GetAttrString(super, "__thisclass__"));
   auto of = Ref<>::steal(PyObject_GetAttrString(super, "__self_class__"));
   if (!after || !of) return false;
-  if (!PyType_Check(of.get())) return stop("unguardable", "super() without an object");
+  if (!PyType_Check(of.get())) return stop(BreakCode::kUnguardable, "super() without an object");
   auto* type = reinterpret_cast<PyTypeObject*>(of.get());
   if (!read_type(type)) return false;
   bool behind = false;
@@ -276,7 +276,7 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
   if (on_type == nullptr) return reads_freely(tensor) || read_instance_attribute(tensor, name);
   if (domain_.attribute_is_captured(tensor, name)) return true;
   if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) || Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
-    return stop("reads-memory", std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
+    return stop(BreakCode::kReadsMemory, std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
   }
   return read_type(type) && pin_class_attribute(type, on_type, name);
 }
@@ -317,7 +317,7 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
         return true;
       }
       if (is_fresh(owner) || PyFunction_Check(owner)) return true;
-      return stop("unguardable",
+      return stop(BreakCode::kUnguardable,
                   std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
     }
     if (Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {

@@ -9,7 +9,7 @@ namespace stator {
 
 using cpython::Frame;
 
-bool Recording::stop(const char* code, std::string detail) {
+bool Recording::stop(BreakCode code, std::string detail) {
   if (!stop_.happened()) {
     stop_.code = code;
     stop_.detail = std::move(detail);
@@ -19,14 +19,13 @@ bool Recording::stop(const char* code, std::string detail) {
           PyCode_Addr2Line(frame_->code, static_cast<int>(at_->at - cpython::code_start(frame_->code)) * 2);
     }
   }
-  if (!PyErr_Occurred()) PyErr_SetString(break_exception(), stop_.code);
+  if (!PyErr_Occurred()) PyErr_SetString(break_exception(), reason(*stop_.code).code);
   return false;
 }
 
 void Recording::note_error() {
   if (stop_.happened()) return;
-  const std::string why = capture_.broken();
-  if (!why.empty()) stop("unsupported-operator", why);
+  if (const Break* why = capture_.broken()) stop(why->code, why->detail);
 }
 
 void Recording::make_fresh(PyObject* object) {
@@ -103,7 +102,7 @@ void Recording::take_pending(PyObject** sp) {
 
 bool Recording::before_write(PyObject* object, const char* what) {
   if (is_fresh(object)) return true;
-  return stop("outside-effect",
+  return stop(BreakCode::kOutsideEffect,
               std::string(what) + " of an object that existed before (" + source(object) + ")");
 }
 
@@ -113,7 +112,7 @@ bool Recording::before_write(PyObject* object, const char* what) {
 bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
   frame_ = frame;
   at_ = &instruction;
-  if (stop_.happened()) return stop(stop_.code);
+  if (stop_.happened()) return stop(*stop_.code);
   take_pending(sp);
   const int argument = instruction.argument;
   const auto name = [&](int index) { return PyTuple_GET_ITEM(frame->code->co_names, index); };
@@ -122,7 +121,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       PyObject* key = name(argument >> 1);
       if (!read_dict_item(frame->globals, key)) return false;
       if (PyDict_GetItemWithError(frame->globals, key) != nullptr) return true;
-      if (!PyDict_CheckExact(frame->builtins)) return stop("unguardable", "builtins that are no dictionary");
+      if (!PyDict_CheckExact(frame->builtins))
+        return stop(BreakCode::kUnguardable, "builtins that are no dictionary");
       return read_dict_item(frame->builtins, key);
     }
     case Opcode::LOAD_DEREF:
@@ -133,12 +133,12 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::DELETE_DEREF:
       // Cells that are not pinned were made by this capture.
       if (!is_pinned(frame->localsplus[argument])) return true;
-      return stop("outside-effect", "a variable of an enclosing function is written");
+      return stop(BreakCode::kOutsideEffect, "a variable of an enclosing function is written");
     case Opcode::MAKE_CELL:
       return true;
     case Opcode::STORE_GLOBAL:
     case Opcode::DELETE_GLOBAL:
-      return stop("outside-effect", "a global variable is written");
+      return stop(BreakCode::kOutsideEffect, "a global variable is written");
     case Opcode::LOAD_NAME:
     case Opcode::STORE_NAME:
     case Opcode::DELETE_NAME:
@@ -148,7 +148,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::LOAD_BUILD_CLASS:
     case Opcode::IMPORT_STAR:
     case Opcode::PRINT_EXPR:
-      return stop("opcode", opcode_name(instruction.opcode));
+      return stop(BreakCode::kOpcode, opcode_name(instruction.opcode));
 
     case Opcode::LOAD_ATTR:
     case Opcode::LOAD_METHOD:
@@ -262,14 +262,15 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::PREP_RERAISE_STAR:
     case Opcode::CALL_INTRINSIC_1:
     case Opcode::CALL_INTRINSIC_2:
-      return stop("opcode", opcode_name(instruction.opcode));
+      return stop(BreakCode::kOpcode, opcode_name(instruction.opcode));
     default:
       return true;  // moves values, jumps, raises or returns
   }
 }
 
 bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
-  if (!PyLong_CheckExact(level) || PyLong_AsLong(level) != 0) return stop("opcode", "a relative import");
+  if (!PyLong_CheckExact(level) || PyLong_AsLong(level) != 0)
+    return stop(BreakCode::kOpcode, "a relative import");
   (void)frame;
   PyObject* modules = PyImport_GetModuleDict();
   // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
@@ -279,7 +280,7 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
         path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
     if (!part) return false;
     if (PyDict_GetItemWithError(modules, part.get()) == nullptr)
-      return stop("outside-effect", "an import of " + path);
+      return stop(BreakCode::kImport, "an import of " + path);
     if (!is_pinned(modules)) {
       pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
     }

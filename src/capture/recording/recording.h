@@ -8,6 +8,7 @@
 #ifndef STATOR_CAPTURE_RECORDING_RECORDING_H
 #define STATOR_CAPTURE_RECORDING_RECORDING_H
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,11 +19,11 @@
 namespace stator {
 
 struct CaptureStop {
-  const char* code = nullptr;  // of core/break_reasons.def
+  std::optional<BreakCode> code;
   std::string detail;
   std::string file;
   int line = 0;
-  bool happened() const { return code != nullptr; }
+  bool happened() const { return code.has_value(); }
 };
 
 // How a pinned object was reached.
@@ -59,7 +60,7 @@ class Recording {
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
-  bool stop(const char* code, std::string detail = {});
+  bool stop(BreakCode code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
 
   // Whether every location that was written holds its old value again: then there is no effect to repeat.

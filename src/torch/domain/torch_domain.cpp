@@ -77,7 +77,7 @@ class TorchCapture final : public DomainCapture {
     }
   }
 
-  std::string broken() const override { return session_->broken ? session_->broken->message : std::string(); }
+  const Break* broken() const override { return session_->broken ? &*session_->broken : nullptr; }
 
   std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs,
                                         std::vector<Ref<>>& captured) override {
@@ -93,7 +93,7 @@ class TorchCapture final : public DomainCapture {
       }
       return backend_(session_);
     } catch (const std::exception& error) {
-      session_->note_break("finish", error.what());
+      session_->note_break(BreakCode::kInternal, error.what());
       return nullptr;
     }
   }
