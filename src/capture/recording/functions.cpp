@@ -1,0 +1,73 @@
+// capture/recording/functions.cpp: Python functions that a capture enters: where they come from, and what
+// must stay.
+#include "capture/cpython/exported.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+// A special method that C code found on the class of its first argument (or on that argument, a class) is as
+// good as the class.
+bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument) {
+  if (first_argument == nullptr) return false;
+  auto* object = reinterpret_cast<PyObject*>(function);
+  for (PyObject* holder : {reinterpret_cast<PyObject*>(Py_TYPE(first_argument)), first_argument}) {
+    if (!PyType_Check(holder)) continue;
+    auto* type = reinterpret_cast<PyTypeObject*>(holder);
+    auto found = Ref<>::share(_PyType_Lookup(type, function->func_name));
+    if (found &&
+        (Py_IS_TYPE(found.get(), &PyClassMethod_Type) || Py_IS_TYPE(found.get(), &PyStaticMethod_Type))) {
+      found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
+    }
+    if (found.get() != object) continue;
+    if (!read_type(type)) return false;
+    pin(object, {Origin::attribute, holder, Ref<>::share(function->func_name)});
+    return true;
+  }
+  return false;
+}
+
+bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
+  // The instance that a class called in this capture has just made.
+  if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&
+      !is_known(first_argument) && PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
+    make_fresh(first_argument);
+  }
+  auto* object = reinterpret_cast<PyObject*>(function);
+  const bool fresh = is_fresh(object);
+  if (!fresh && !is_pinned(object) && !pin_method(function, first_argument)) {
+    if (stop_.happened()) return false;
+    return stop(BreakCode::kUnguardable, std::string("a function of unknown origin is called (") +
+                                             PyUnicode_AsUTF8(function->func_qualname) + ")");
+  }
+  if (fresh) {
+    // Its globals are those of the function that made it, and its cells are known by themselves.
+    return true;
+  }
+  if (!guards_.once(function)) return true;
+  guards_.add(
+      FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults},
+      object);
+  pin(function->func_globals, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__globals__"))});
+  pin(function->func_builtins,
+      {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__builtins__"))});
+  if (function->func_defaults != nullptr) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_defaults); i++) {
+      pin(PyTuple_GET_ITEM(function->func_defaults, i),
+          {Origin::attribute, object, Ref<>::steal(PyUnicode_FromFormat("__defaults__[%zd]", i))});
+    }
+  }
+  if (function->func_kwdefaults != nullptr) {
+    pin(function->func_kwdefaults,
+        {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__kwdefaults__"))});
+    if (!read_dict(function->func_kwdefaults)) return false;
+  }
+  if (function->func_closure != nullptr) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_closure); i++) {
+      pin(PyTuple_GET_ITEM(function->func_closure, i),
+          {Origin::cell_of, object, Ref<>::steal(PyLong_FromSsize_t(i))});
+    }
+  }
+  return true;
+}
+
+}  // namespace stator
