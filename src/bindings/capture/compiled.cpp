@@ -80,7 +80,7 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
     state.misses.push_back(failed);
     return call_natively(self, arguments, flags, keywords);
   }
-  return entry->run(tensors);
+  return entry->run(tensors, arguments);
 }
 
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
@@ -99,7 +99,7 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
                          last ? &failed : nullptr))
         continue;
       entry->hits++;
-      return entry->run(tensors);
+      return entry->run(tensors, arguments);
     }
     if (!state.entries.empty()) state.misses.push_back(failed);
     return capture_and_call(self, arguments, flags, keywords);

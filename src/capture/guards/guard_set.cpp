@@ -67,7 +67,8 @@ struct Checker {
     const size_t count = guard.items.size();
     if (PyList_GET_SIZE(guard.list) != static_cast<Py_ssize_t>(count)) return false;
     for (size_t i = 0; i < count; i++) {
-      if (!guard.items[i].matches(PyList_GET_ITEM(guard.list, i))) return false;
+      const ExpectedValue& expected = guard.items[i];
+      if (expected.object != nullptr && !expected.matches(PyList_GET_ITEM(guard.list, i))) return false;
     }
     return true;
   }
@@ -108,7 +109,13 @@ struct Describer {
     return all;
   }
   std::string operator()(const ListGuard& guard) const {
-    return "has the same " + std::to_string(guard.items.size()) + " items";
+    const std::string count = std::to_string(guard.items.size());
+    if (guard.whole) return "has the same " + count + " items";
+    std::string all = "has " + count + " items";
+    for (size_t i = 0; i < guard.items.size(); i++) {
+      if (guard.items[i].object != nullptr) all += ", [" + std::to_string(i) + "] is " + text(guard.items[i]);
+    }
+    return all;
   }
   std::string operator()(const TypeGuard&) const { return "is an unchanged class"; }
   std::string operator()(const ObjectGuard& guard) const {
@@ -152,6 +159,23 @@ DictGuard& GuardSet::dict(PyObject* dict) {
   const auto [found, fresh] = seen_.emplace(dict, guards_.size());
   if (fresh) add(DictGuard{dict, 0, false, {}}, dict);
   return std::get<DictGuard>(guards_[found->second]);
+}
+
+ListGuard& GuardSet::list(PyObject* list, Py_ssize_t length) {
+  const auto [found, fresh] = seen_.emplace(list, guards_.size());
+  if (fresh) add(ListGuard{list, false, std::vector<ExpectedValue>(static_cast<size_t>(length))}, list);
+  return std::get<ListGuard>(guards_[found->second]);
+}
+
+bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {
+  const auto found = seen_.find(dict);
+  if (found == seen_.end()) return false;
+  const auto* guard = std::get_if<DictGuard>(&guards_[found->second]);
+  if (guard == nullptr) return false;
+  for (const DictGuard::Read& read : guard->reads) {
+    if (read.key.get() == key || PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1) return true;
+  }
+  return false;
 }
 
 }  // namespace stator

@@ -44,7 +44,8 @@ struct DictGuard {
 };
 struct ListGuard {
   PyObject* list;
-  std::vector<ExpectedValue> items;
+  bool whole = false;
+  std::vector<ExpectedValue> items;  // as many as the list has; those that were not read expect nothing
 };
 struct TypeGuard {
   PyTypeObject* type;
@@ -98,6 +99,8 @@ class GuardSet {
   std::vector<std::string> describe() const;
 
   DictGuard& dict(PyObject* dict);
+  ListGuard& list(PyObject* list, Py_ssize_t length);
+  bool reads_key(PyObject* dict, PyObject* key) const;
   // False if it was there already.
   bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
 

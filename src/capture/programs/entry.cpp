@@ -46,7 +46,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   }
   Recording recording(domain, *capture, entry->guards_);
   const auto give_up = [&](BreakCode code, std::string detail) {
-    recording.roll_back();
+    recording.journal().roll_back();
     if (PyErr_Occurred()) PyErr_Clear();
     if (!recording.stopped().happened()) recording.stop(code, std::move(detail));
     PyErr_Clear();
@@ -84,11 +84,15 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (!result) return give_up(BreakCode::kException, "the function raises");
   if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);
-  if (!recording.settle()) return give_up(BreakCode::kOutsideEffect, {});
-  recording.roll_back();
+  if (!entry->effects_.collect(recording.journal(), recording)) return give_up(BreakCode::kInternal, {});
+  recording.journal().roll_back();
 
+  GivenContainers containers;
+  for (size_t i = 0; i < stand_ins.size(); i++) containers.add(stand_ins[i].get(), arguments[i], {i, {}});
   std::vector<PyObject*> outputs;
-  if (!entry->result_.describe(result.get(), recording, outputs))
+  Rebuild::Capture describing{recording, containers, outputs, {}};
+  entry->result_ = entry->rebuild_.add(result.get(), describing);
+  if (entry->result_ == Rebuild::kStopped || !entry->effects_.describe(entry->rebuild_, describing))
     return give_up(BreakCode::kUnguardable, "the result");
   std::vector<Ref<>> captured;
   entry->program_ = capture->finish(outputs, captured);
@@ -151,7 +155,7 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
   return guards_.check(failed);
 }
 
-PyObject* Entry::run(const std::vector<PyObject*>& tensors) const {
+PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arguments) const {
   std::vector<PyObject*> inputs;
   inputs.reserve(captured_.size());
   size_t next = 0;
@@ -161,7 +165,10 @@ PyObject* Entry::run(const std::vector<PyObject*>& tensors) const {
     inputs.push_back(tensor != nullptr ? tensor : tensors[next++]);
   }
   std::vector<Ref<>> outputs;
-  return program_->run(inputs.data(), outputs) ? result_.make(outputs) : nullptr;
+  if (!program_->run(inputs.data(), outputs)) return nullptr;
+  std::vector<Ref<>> values;
+  if (!rebuild_.make(outputs, arguments, values) || !effects_.apply(values, arguments)) return nullptr;
+  return values[result_].release();
 }
 
 std::vector<std::string> Entry::guards() const {

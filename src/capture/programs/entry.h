@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/programs/argument_spec.h"
+#include "capture/programs/effects.h"
 #include "capture/programs/rebuild.h"
 
 namespace stator {
@@ -23,7 +24,7 @@ class Entry {
   bool serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
               std::vector<PyObject*>& tensors, std::string* failed);
   // A new reference, or nullptr with an error set.
-  PyObject* run(const std::vector<PyObject*>& tensors) const;
+  PyObject* run(const std::vector<PyObject*>& tensors, PyObject* const* arguments) const;
 
   std::vector<std::string> guards() const;
   std::string graph_text() const { return program_->graph_text(); }
@@ -39,7 +40,9 @@ class Entry {
   std::vector<PyObject*> captured_;  // inputs that are no arguments (borrowed: the guards prove them),
                                      // nullptr for those that are
   std::vector<size_t> first_of_;     // for each tensor of the arguments: the first one that is the same
-  Rebuild result_;
+  Rebuild rebuild_;
+  size_t result_ = 0;  // its step
+  Effects effects_;
 };
 
 }  // namespace stator

@@ -1,173 +1,251 @@
-// capture/programs/rebuild.cpp: describing a result, and making it again.
+// capture/programs/rebuild.cpp: describing objects that outlive a capture, and making them again.
 #include "capture/programs/rebuild.h"
 
+#include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/recording/plain_key.h"
 
 namespace stator {
-
-bool Rebuild::describe(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors) {
-  bool ok = true;
-  add(value, recording, tensors, ok);
-  made_.clear();
-  return ok;
-}
-
-// Returns the index of the step; on failure `ok` is false and the index means nothing.
-size_t Rebuild::add(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors, bool& ok) {
-  if (!ok) return 0;
-  const auto found = made_.find(value);
-  if (found != made_.end()) {
-    if (found->second == SIZE_MAX)
-      ok = recording.stop(BreakCode::kUnguardable, "a result that contains itself");
-    return found->second;
-  }
-  made_[value] = SIZE_MAX;  // in progress
-  Step step{Kind::object, 0, {}, {}, SIZE_MAX};
-  if (recording.domain().is_tensor(value)) {
-    step.kind = Kind::tensor;
-    step.tensor = tensors.size();
-    tensors.push_back(value);
-  } else if (is_constant(value) || recording.domain().is_immutable(value) || recording.is_pinned(value)) {
-    step.object = Ref<>::share(value);
-  } else if (PyTuple_Check(value) || PyList_CheckExact(value)) {
-    step.kind = PyTuple_Check(value) ? Kind::tuple : Kind::list;
-    if (PyTuple_Check(value)) step.object = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(value)));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
-      step.parts.push_back(add(PySequence_Fast_GET_ITEM(value, i), recording, tensors, ok));
-    }
-  } else if (PyDict_CheckExact(value)) {
-    step.kind = Kind::dict;
-    PyObject *key, *item;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(value, &position, &key, &item)) {
-      step.parts.push_back(add(key, recording, tensors, ok));
-      step.parts.push_back(add(item, recording, tensors, ok));
-    }
-  } else if (recording.is_fresh(value) && Py_TYPE(value)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    const size_t index = add_instance(value, recording, tensors, ok);
-    made_[value] = index;
-    return index;
-  } else {
-    ok = recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + Py_TYPE(value)->tp_name);
-    return 0;
-  }
-  steps_.push_back(std::move(step));
-  return made_[value] = steps_.size() - 1;
-}
-
-static bool has_slots(PyTypeObject* type) {
-  static PyObject* const name = PyUnicode_InternFromString("__slots__");
-  PyObject* slots = cpython::own_attribute(type, name);
-  return slots != nullptr && !(PyTuple_Check(slots) && PyTuple_GET_SIZE(slots) == 0);
-}
-
-// An instance of a Python class over object, dict or OrderedDict whose state is its dictionary and its items.
-size_t Rebuild::add_instance(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors,
-                             bool& ok) {
-  PyTypeObject* type = Py_TYPE(value);
-  PyTypeObject* base = PyODict_Check(value)  ? &PyODict_Type
-                       : PyDict_Check(value) ? &PyDict_Type
-                                             : &PyBaseObject_Type;
-  for (PyTypeObject* at = type; at != base; at = at->tp_base) {
-    if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE) || has_slots(at)) {
-      ok = recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + type->tp_name);
-      return 0;
-    }
-  }
-  Step step{Kind::instance, 0, Ref<>::share(reinterpret_cast<PyObject*>(type)), {}, SIZE_MAX};
-  if (base != &PyBaseObject_Type) {
-    PyObject *key, *item;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(value, &position, &key, &item)) {
-      step.parts.push_back(add(key, recording, tensors, ok));
-      step.parts.push_back(add(item, recording, tensors, ok));
-    }
-  }
-  auto attributes = Ref<>::steal(PyObject_GenericGetDict(value, nullptr));
-  if (attributes) {
-    step.attributes = add(attributes.get(), recording, tensors, ok);
-    made_.erase(attributes.get());
-  } else {
-    PyErr_Clear();
-  }
-  steps_.push_back(std::move(step));
-  return steps_.size() - 1;
-}
-
 namespace {
+
+// Nobody but the objects of the run can hold it.
+bool is_made_here(PyObject* value, const Recording& recording) {
+  return recording.is_fresh(value) || Py_REFCNT(value) == 1;
+}
+
+// Making it anew runs no code of the user's.
+bool hashes_plainly(PyObject* key, const Recording& recording) {
+  return is_plain_key(key) || recording.is_pinned(key) || recording.domain().is_immutable(key) ||
+         recording.domain().is_tensor(key) || Py_TYPE(key)->tp_hash == PyBaseObject_Type.tp_hash;
+}
 
 PyTypeObject* storage_base(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PyODict_Type)  ? &PyODict_Type
          : PyType_IsSubtype(type, &PyDict_Type) ? &PyDict_Type
+         : PyType_IsSubtype(type, &PyList_Type) ? &PyList_Type
                                                 : &PyBaseObject_Type;
 }
 
 }  // namespace
 
-PyObject* Rebuild::make(const std::vector<Ref<>>& tensors) const {
-  std::vector<Ref<>> values;
-  values.reserve(steps_.size());
-  for (const Step& step : steps_) {
-    Ref<> value;
-    const size_t count = step.parts.size();
-    switch (step.kind) {
-      case Kind::tensor:
-        value = tensors[step.tensor];
-        break;
-      case Kind::object:
-        value = step.object;
-        break;
-      case Kind::tuple: {
-        auto tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
-        for (size_t i = 0; tuple && i < count; i++)
-          PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(values[step.parts[i]].get()));
-        if (tuple && step.object.get() != reinterpret_cast<PyObject*>(&PyTuple_Type)) {
-          auto arguments = Ref<>::steal(PyTuple_Pack(1, tuple.get()));
-          tuple =
-              Ref<>::steal(arguments ? PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(step.object.get()),
-                                                           arguments.get(), nullptr)
-                                     : nullptr);
-        }
-        value = tuple;
-        break;
-      }
-      case Kind::list: {
-        value = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(count)));
-        for (size_t i = 0; value && i < count; i++)
-          PyList_SET_ITEM(value.get(), i, Py_NewRef(values[step.parts[i]].get()));
-        break;
-      }
-      case Kind::dict: {
-        value = Ref<>::steal(PyDict_New());
-        for (size_t i = 0; value && i < count; i += 2) {
-          if (PyDict_SetItem(value.get(), values[step.parts[i]].get(), values[step.parts[i + 1]].get()) < 0)
-            return nullptr;
-        }
-        break;
-      }
-      case Kind::instance: {
-        auto* type = reinterpret_cast<PyTypeObject*>(step.object.get());
-        auto none = Ref<>::steal(PyTuple_New(0));
-        PyTypeObject* base = storage_base(type);
-        value = Ref<>::steal(none ? base->tp_new(type, none.get(), nullptr) : nullptr);
-        for (size_t i = 0; value && i < count; i += 2) {
-          PyObject* key = values[step.parts[i]].get();
-          PyObject* item = values[step.parts[i + 1]].get();
-          if ((base == &PyODict_Type ? PyODict_SetItem(value.get(), key, item)
-                                     : PyDict_SetItem(value.get(), key, item)) < 0)
-            return nullptr;
-        }
-        if (value && step.attributes != SIZE_MAX) {
-          auto dict = Ref<>::steal(PyObject_GenericGetDict(value.get(), nullptr));
-          if (!dict || PyDict_Update(dict.get(), values[step.attributes].get()) < 0) return nullptr;
-        }
-        break;
-      }
-    }
-    if (!value) return nullptr;
-    values.push_back(std::move(value));
+size_t Rebuild::add(PyObject* value, Capture& capture) {
+  if (const auto found = capture.made.find(value); found != capture.made.end()) return found->second;
+  const Recording& recording = capture.recording;
+  const size_t index = steps_.size();
+  capture.made.emplace(value, index);
+  steps_.emplace_back();
+  Step& step = steps_.back();
+  const auto stopped = [&] {
+    capture.recording.stop(BreakCode::kUnguardable,
+                           std::string("a result of type ") + Py_TYPE(value)->tp_name);
+    return kStopped;
+  };
+  if (recording.domain().is_tensor(value)) {
+    step.kind = Kind::tensor;
+    step.tensor = capture.tensors.size();
+    capture.tensors.push_back(value);
+    return index;
   }
-  return values.back().release();
+  if (const GivenPath* path = capture.given.find(value)) {
+    step.kind = Kind::given;
+    step.path = *path;
+    return index;
+  }
+  if (is_constant(value) || recording.domain().is_immutable(value) || recording.is_pinned(value) ||
+      PyRange_Check(value) || PyCode_Check(value) || PyCFunction_Check(value)) {
+    step.kind = Kind::object;
+    step.object = Ref<>::share(value);
+    return index;
+  }
+  PyTypeObject* type = Py_TYPE(value);
+  const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value);
+  if (needs_parts) {
+    step.kind = PyTuple_Check(value) ? Kind::tuple : PyMethod_Check(value) ? Kind::method : Kind::frozenset;
+    if (PyTuple_Check(value)) step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
+  } else if (!is_made_here(value, recording)) {
+    return stopped();
+  } else if (PyList_CheckExact(value)) {
+    step.kind = Kind::list;
+  } else if (PyDict_CheckExact(value)) {
+    step.kind = Kind::dict;
+  } else if (PySet_CheckExact(value)) {
+    step.kind = Kind::set;
+  } else if (type->tp_flags & Py_TPFLAGS_HEAPTYPE || type == &PyODict_Type) {
+    step.kind = Kind::instance;
+    step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
+    filled_.push_back(index);
+    return add_instance(index, value, capture) ? index : kStopped;
+  } else {
+    return stopped();
+  }
+  if (!needs_parts) filled_.push_back(index);
+  if (!add_parts(index, value, capture)) return kStopped;
+  if (needs_parts) whole_.push_back(index);
+  return index;
+}
+
+// Steps are found by number: adding one may move the others.
+bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
+  const auto part = [&](PyObject* item) {
+    const size_t index = add(item, capture);
+    if (index != kStopped) steps_[step].parts.push_back(index);
+    return index != kStopped;
+  };
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+      if (!part(PySequence_Fast_GET_ITEM(value, i))) return false;
+    }
+    return true;
+  }
+  if (PyMethod_Check(value)) return part(PyMethod_GET_FUNCTION(value)) && part(PyMethod_GET_SELF(value));
+  PyObject *key, *item;
+  Py_ssize_t position = 0;
+  const auto key_part = [&] {
+    if (hashes_plainly(key, capture.recording)) return part(key);
+    return capture.recording.stop(BreakCode::kUnguardable, "a result with keys of the program's own type");
+  };
+  if (PyDict_Check(value)) {
+    while (PyDict_Next(value, &position, &key, &item)) {
+      if (!key_part() || !part(item)) return false;
+    }
+    return true;
+  }
+  Py_hash_t hash;
+  while (_PySet_NextEntry(value, &position, &key, &hash)) {
+    if (!key_part()) return false;
+  }
+  return true;
+}
+
+// An instance of a Python class over object, list, dict or OrderedDict: its state is its items, its
+// dictionary and its slots.
+bool Rebuild::add_instance(size_t step, PyObject* value, Capture& capture) {
+  PyTypeObject* type = Py_TYPE(value);
+  PyTypeObject* base = storage_base(type);
+  for (PyTypeObject* at = type; at != base; at = at->tp_base) {
+    if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+      return capture.recording.stop(BreakCode::kUnguardable,
+                                    std::string("a result of type ") + type->tp_name);
+    }
+    const Ref<> dict = cpython::type_dict(at);
+    PyObject *name, *descriptor;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(dict.get(), &position, &name, &descriptor)) {
+      if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) continue;
+      const Ref<> content = read_slot(value, descriptor);
+      if (!content) continue;
+      const size_t index = add(content.get(), capture);
+      if (index == kStopped) return false;
+      steps_[step].slots.emplace_back(Ref<>::share(descriptor), index);
+    }
+  }
+  if (base != &PyBaseObject_Type && !add_parts(step, value, capture)) return false;
+  auto attributes = Ref<>::steal(PyObject_GenericGetDict(value, nullptr));
+  if (!attributes) {
+    PyErr_Clear();
+    return true;
+  }
+  capture.recording.make_fresh(attributes.get());
+  const size_t index = add(attributes.get(), capture);
+  steps_[step].attributes = index;
+  return index != kStopped;
+}
+
+Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
+                          PyObject* const* arguments) const {
+  switch (step.kind) {
+    case Kind::tensor:
+      return tensors[step.tensor];
+    case Kind::object:
+      return step.object;
+    case Kind::given:
+      return Ref<>::share(step.path.find(arguments));
+    case Kind::list:
+      return Ref<>::steal(PyList_New(0));
+    case Kind::dict:
+      return Ref<>::steal(PyDict_New());
+    case Kind::set:
+      return Ref<>::steal(PySet_New(nullptr));
+    case Kind::instance: {
+      auto* type = reinterpret_cast<PyTypeObject*>(step.object.get());
+      auto none = Ref<>::steal(PyTuple_New(0));
+      return none ? Ref<>::steal(storage_base(type)->tp_new(type, none.get(), nullptr)) : Ref<>();
+    }
+    default:
+      return {};
+  }
+}
+
+Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) const {
+  if (step.kind == Kind::method)
+    return Ref<>::steal(PyMethod_New(values[step.parts[0]].get(), values[step.parts[1]].get()));
+  const auto count = static_cast<Py_ssize_t>(step.parts.size());
+  auto tuple = Ref<>::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; tuple && i < count; i++)
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(values[step.parts[static_cast<size_t>(i)]].get()));
+  if (!tuple || step.kind == Kind::frozenset)
+    return Ref<>::steal(tuple ? PyFrozenSet_New(tuple.get()) : nullptr);
+  if (step.object.get() == reinterpret_cast<PyObject*>(&PyTuple_Type)) return tuple;
+  auto arguments = Ref<>::steal(PyTuple_Pack(1, tuple.get()));
+  auto* type = reinterpret_cast<PyTypeObject*>(step.object.get());
+  // torch.return_types and the like are struct sequences, with a constructor of their own.
+  newfunc construct = type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_base == &PyTuple_Type &&
+                              type->tp_new != PyTuple_Type.tp_new && type->tp_itemsize != 0 &&
+                              PyObject_HasAttrString(step.object.get(), "n_sequence_fields")
+                          ? type->tp_new
+                          : PyTuple_Type.tp_new;
+  return Ref<>::steal(arguments ? construct(type, arguments.get(), nullptr) : nullptr);
+}
+
+bool Rebuild::fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const {
+  const size_t count = step.parts.size();
+  const auto value = [&](size_t part) { return values[step.parts[part]].get(); };
+  if (PyList_Check(shell)) {
+    for (size_t i = 0; i < count; i++) {
+      if (PyList_Append(shell, value(i)) < 0) return false;
+    }
+  } else if (PyODict_Check(shell)) {
+    for (size_t i = 0; i < count; i += 2) {
+      if (PyODict_SetItem(shell, value(i), value(i + 1)) < 0) return false;
+    }
+  } else if (PyDict_Check(shell)) {
+    for (size_t i = 0; i < count; i += 2) {
+      if (PyDict_SetItem(shell, value(i), value(i + 1)) < 0) return false;
+    }
+  } else if (PySet_Check(shell)) {
+    for (size_t i = 0; i < count; i++) {
+      if (PySet_Add(shell, value(i)) < 0) return false;
+    }
+  }
+  for (const auto& [descriptor, content] : step.slots) {
+    if (Py_TYPE(descriptor.get())->tp_descr_set(descriptor.get(), shell, values[content].get()) < 0)
+      return false;
+  }
+  return true;
+}
+
+bool Rebuild::make(const std::vector<Ref<>>& tensors, PyObject* const* arguments,
+                   std::vector<Ref<>>& values) const {
+  values.resize(steps_.size());
+  for (size_t i = 0; i < steps_.size(); i++) {
+    values[i] = make_shell(steps_[i], tensors, arguments);
+    if (!values[i] && PyErr_Occurred()) return false;
+  }
+  for (size_t i : whole_) {
+    values[i] = make_whole(steps_[i], values);
+    if (!values[i]) return false;
+  }
+  for (size_t i : filled_) {
+    if (!fill(steps_[i], values[i].get(), values)) return false;
+  }
+  // Instances take over their attributes once every dictionary is filled.
+  for (size_t i : filled_) {
+    const Step& step = steps_[i];
+    if (step.attributes == SIZE_MAX) continue;
+    auto dict = Ref<>::steal(PyObject_GenericGetDict(values[i].get(), nullptr));
+    if (!dict || PyDict_Update(dict.get(), values[step.attributes].get()) < 0) return false;
+  }
+  return true;
 }
 
 }  // namespace stator

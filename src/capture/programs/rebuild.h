@@ -1,35 +1,55 @@
-// capture/programs/rebuild.h: how the value that a captured function returned is made again on every call.
+// capture/programs/rebuild.h: how the objects that a captured function made, and that outlive it, are made
+// again on every call.
 #ifndef STATOR_CAPTURE_PROGRAMS_REBUILD_H
 #define STATOR_CAPTURE_PROGRAMS_REBUILD_H
 
 #include <unordered_map>
 #include <vector>
 
+#include "capture/programs/given.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
 
-// The objects of a result in the order in which they are made; one that occurs twice is made once.
+// What is returned and what is written to older objects. An object that occurs twice is made once; objects
+// may contain each other.
 class Rebuild {
  public:
-  // Describes `value`; tensors in it are appended to `tensors` (borrowed). False: stopped.
-  bool describe(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors);
-  // A new reference, or nullptr with an error set. `tensors` are the outputs of the tensor program.
-  PyObject* make(const std::vector<Ref<>>& tensors) const;
+  // While a capture is described.
+  struct Capture {
+    Recording& recording;
+    const GivenContainers& given;
+    std::vector<PyObject*>& tensors;  // receives the outputs that the tensor program must have (borrowed)
+    std::unordered_map<PyObject*, size_t> made;
+  };
+  static constexpr size_t kStopped = SIZE_MAX;
+  // The step that makes `value`; kStopped: the capture is stopped.
+  size_t add(PyObject* value, Capture& capture);
+
+  // Makes every object: values[i] is what step i stands for. `tensors` are the outputs of the tensor program.
+  // False with an error set.
+  bool make(const std::vector<Ref<>>& tensors, PyObject* const* arguments, std::vector<Ref<>>& values) const;
 
  private:
-  enum class Kind : uint8_t { tensor, object, tuple, list, dict, instance };
+  enum class Kind : uint8_t { tensor, object, given, tuple, frozenset, method, list, dict, set, instance };
   struct Step {
     Kind kind;
     size_t tensor = 0;
-    Ref<> object;                  // object: what is returned; instance and tuple: the class
+    Ref<> object;                  // object: itself; instance and tuple: the class
+    GivenPath path;                // given
     std::vector<size_t> parts;     // steps of the items; of a dictionary: keys and values in turn
     size_t attributes = SIZE_MAX;  // instance: the step of its dictionary
+    std::vector<std::pair<Ref<>, size_t>> slots;  // instance: member descriptors and their values
   };
-  size_t add(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors, bool& ok);
-  size_t add_instance(PyObject* value, Recording& recording, std::vector<PyObject*>& tensors, bool& ok);
+  bool add_parts(size_t step, PyObject* value, Capture& capture);
+  bool add_instance(size_t step, PyObject* value, Capture& capture);
+  Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;
+  Ref<> make_whole(const Step& step, const std::vector<Ref<>>& values) const;
+  bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;
+
   std::vector<Step> steps_;
-  std::unordered_map<PyObject*, size_t> made_;
+  std::vector<size_t> whole_;   // steps that need their parts first, in the order in which they can be made
+  std::vector<size_t> filled_;  // steps that are made empty and filled later
 };
 
 }  // namespace stator

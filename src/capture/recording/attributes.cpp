@@ -76,15 +76,14 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
 bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
   pin(value, {Origin::attribute, owner, Ref<>::share(name)});
-  const char* inner = Py_IS_TYPE(value, &PyProperty_Type) ? "fget"
-                      : Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type)
-                          ? "__func__"
-                          : nullptr;
-  if (inner == nullptr) return true;
-  auto function = Ref<>::steal(PyObject_GetAttrString(value, inner));
-  if (!function) return false;
-  pin(function.get(), {Origin::attribute, owner, Ref<>::share(name)});
-  return true;
+  const auto pin_inner = [&](const char* inner) {
+    auto function = Ref<>::steal(PyObject_GetAttrString(value, inner));
+    if (function) pin(function.get(), {Origin::attribute, owner, Ref<>::share(name)});
+    return static_cast<bool>(function);
+  };
+  if (Py_IS_TYPE(value, &PyProperty_Type)) return pin_inner("fget") && pin_inner("fset");
+  const bool is_bound = Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type);
+  return !is_bound || pin_inner("__func__");
 }
 
 // The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of
@@ -112,7 +111,7 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
                   std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
     }
     if (Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
-      if (is_fresh(owner)) return true;
+      if (is_fresh(owner) || journal_.wrote_slot(owner, on_type)) return true;
       Ref<> value = read_slot(owner, on_type);
       guards_.add(SlotGuard{owner, on_type, expect(value.get())}, owner);
       if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});

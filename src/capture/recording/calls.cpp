@@ -168,10 +168,10 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);
   if (const NativeCall* known = find_native_call(function))
-    return before_table_call(*known, self, arguments, count);
+    return before_table_call(*known, function, self, arguments, count);
   if (self != nullptr) {
     if (const NativeCall* known = find_native_call(callable))
-      return before_table_call(*known, nullptr, arguments, count);
+      return before_table_call(*known, callable, nullptr, arguments, count);
   }
   switch (domain_.classify(callable)) {
     case CallKind::pure:
@@ -216,8 +216,15 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
   return stop(BreakCode::kUnknownFunction, describe(callable));
 }
 
-bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObject* const* arguments,
-                                  Py_ssize_t count) {
+static std::string_view method_name(PyObject* function) {
+  const bool is_descriptor =
+      Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
+  const char* name = is_descriptor ? PyUnicode_AsUTF8(PyDescr_NAME(function)) : nullptr;
+  return name != nullptr ? name : "";
+}
+
+bool Recording::before_table_call(const NativeCall& known, PyObject* function, PyObject* self,
+                                  PyObject* const* arguments, Py_ssize_t count) {
   std::vector<PyObject*> all;
   if (self != nullptr && !PyModule_Check(self)) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
@@ -238,9 +245,13 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* self, PyObj
       if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(all[0], all[1]);
       return stop(BreakCode::kUnguardable, "an attribute whose name is no string");
     case NativeEffect::writes_self:
-    case NativeEffect::writes_attribute:
-      if (all.empty()) return true;
-      return before_write(all[0], "the contents") && read_all(1);
+      return all.empty() || before_method_write(method_name(function), all.data(), all.size());
+    case NativeEffect::writes_attribute: {
+      if (all.size() < 2 || !PyUnicode_Check(all[1])) return true;  // raises
+      if (all.size() == 2) return before_write(all[0], "an attribute");
+      const bool is_plain = Py_IS_TYPE(function, &PyWrapperDescr_Type);  // object.__setattr__, not setattr()
+      return is_plain ? before_plain_attribute_write(all[0], all[1]) : before_attribute_write(all[0], all[1]);
+    }
     case NativeEffect::advances:
       return all.empty() || before_write(all[0], "an iterator");
     case NativeEffect::asks_identity:

@@ -74,6 +74,8 @@ constexpr Row kRows[] = {
     {"functools", "partial", NativeEffect::pure},
     {"_abc", "_abc_instancecheck _abc_subclasscheck", NativeEffect::pure},
     {"_collections", "deque defaultdict OrderedDict", NativeEffect::pure},
+    {"collections.deque", "append appendleft pop popleft extend extendleft clear rotate insert remove",
+     NativeEffect::writes_self},
 };
 
 bool listed(const std::string& names, const char* name) {

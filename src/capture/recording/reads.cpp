@@ -2,26 +2,17 @@
 // them valid.
 #include "capture/cpython/exported.h"
 #include "capture/cpython/instance_dict.h"
+#include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
-
-// Keys whose hashing and comparing run no code of the user's.
-static bool is_plain_key(PyObject* key) {
-  if (is_constant(key) || PyType_Check(key) || PyFunction_Check(key) || PyCFunction_Check(key)) return true;
-  if (!PyTuple_CheckExact(key)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-    if (!is_plain_key(PyTuple_GET_ITEM(key, i))) return false;
-  }
-  return true;
-}
 
 bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (!is_plain_key(key) && !domain_.is_immutable(key))
     return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
-  if (domain_.is_capture_flag(key) || (!journal_.empty() && is_written(dict, key))) return true;
+  if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
   DictGuard& guard = guards_.dict(dict);
   PyObject* value = PyDict_GetItemWithError(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
@@ -33,17 +24,15 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
 bool Recording::read_dict(PyObject* dict) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
-  for (const Write& write : journal_) {
-    if (write.dict.get() == dict)
-      return stop(BreakCode::kUnguardable, "a dictionary is looked through after a write to it");
-  }
   DictGuard& guard = guards_.dict(dict);
   if (guard.whole) return true;
   guard.whole = true;
   guard.reads.clear();
   PyObject *key, *value;
   Py_ssize_t position = 0;
-  while (PyDict_Next(dict, &position, &key, &value)) {
+  const Ref<> entry = journal_.dict_at_entry(dict);
+  if (!entry) return false;
+  while (PyDict_Next(entry.get(), &position, &key, &value)) {
     guard.reads.push_back({Ref<>::share(key), expect(value)});
     pin(value, {Origin::item, dict, Ref<>::share(key)});
   }
@@ -53,14 +42,45 @@ bool Recording::read_dict(PyObject* dict) {
 bool Recording::read_list(PyObject* list) {
   if (reads_freely(list)) return true;
   if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
-  if (!guards_.once(list)) return true;
-  ListGuard guard{list, {}};
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-    PyObject* item = PyList_GET_ITEM(list, i);
-    guard.items.push_back(expect(item));
-    pin(item, {Origin::item, list, Ref<>::steal(PyLong_FromSsize_t(i))});
-  }
-  guards_.add(std::move(guard), list);
+  const Ref<> entry = journal_.list_at_entry(list);
+  if (!entry) return false;
+  ListGuard& guard = guards_.list(list, PyList_GET_SIZE(entry.get()));
+  if (guard.whole) return true;
+  guard.whole = true;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(entry.get()); i++) note_list_item(guard, entry.get(), i);
+  return true;
+}
+
+void Recording::note_list_item(ListGuard& guard, PyObject* items, Py_ssize_t i) {
+  ExpectedValue& expected = guard.items[static_cast<size_t>(i)];
+  if (expected.object != nullptr) return;
+  PyObject* item = PyList_GET_ITEM(items, i);
+  expected = expect(item);
+  pin(item, {Origin::item, guard.list, Ref<>::steal(PyLong_FromSsize_t(i))});
+}
+
+bool Recording::read_length(PyObject* list) {
+  if (reads_freely(list)) return true;
+  if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
+  const Written* written = journal_.find(list);
+  if (written != nullptr && written->entry) return true;
+  guards_.list(list, written != nullptr ? written->length : PyList_GET_SIZE(list));
+  return true;
+}
+
+// One item, by a number: the other items may change.
+bool Recording::read_list_item(PyObject* list, PyObject* index) {
+  if (reads_freely(list)) return true;
+  if (!PyLong_CheckExact(index)) return read_list(list) && read_contents(index);
+  if (!read_length(list)) return false;
+  Py_ssize_t at = PyLong_AsSsize_t(index);
+  if (at == -1 && PyErr_Occurred()) PyErr_Clear();
+  if (at < 0) at += PyList_GET_SIZE(list);
+  if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises, whatever it holds
+  const Written* written = journal_.find(list);
+  if (written != nullptr && (written->entry || at >= written->length || written->items.count(at) != 0))
+    return true;  // written here
+  note_list_item(guards_.list(list, PyList_GET_SIZE(list)), list, at);
   return true;
 }
 
@@ -80,7 +100,7 @@ bool Recording::read_type(PyTypeObject* type) {
 
 bool Recording::read_object(PyObject* object) {
   if (!read_type(Py_TYPE(object))) return false;
-  if (is_fresh(object)) return true;
+  if (reads_freely(object)) return true;
   if (!is_pinned(object)) {
     return stop(BreakCode::kUnguardable,
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
@@ -102,6 +122,7 @@ bool Recording::read_object(PyObject* object) {
 bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
   if (is_fresh(cell) || !is_pinned(cell))
     return true;  // cells of functions that this capture entered are made by it
+  if (journal_.find(cell) != nullptr) return true;  // written here
   PyObject* content = PyCell_GET(cell);
   if (guards_.once(cell)) guards_.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {

@@ -100,12 +100,6 @@ void Recording::take_pending(PyObject** sp) {
   }
 }
 
-bool Recording::before_write(PyObject* object, const char* what) {
-  if (is_fresh(object)) return true;
-  return stop(BreakCode::kOutsideEffect,
-              std::string(what) + " of an object that existed before (" + source(object) + ")");
-}
-
 // The operands of an instruction, from the top of the stack: [1] is the top.
 #define TOP(n) (sp[-(n)])
 
@@ -131,14 +125,15 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       return read_cell(frame->localsplus[argument], frame->code, argument);
     case Opcode::STORE_DEREF:
     case Opcode::DELETE_DEREF:
-      // Cells that are not pinned were made by this capture.
-      if (!is_pinned(frame->localsplus[argument])) return true;
-      return stop(BreakCode::kOutsideEffect, "a variable of an enclosing function is written");
+      return before_cell_write(frame->localsplus[argument]);
     case Opcode::MAKE_CELL:
       return true;
     case Opcode::STORE_GLOBAL:
+      if (!is_known(frame->globals)) return before_write(frame->globals, "a global variable");
+      return before_key_write(frame->globals, name(argument));
     case Opcode::DELETE_GLOBAL:
-      return stop(BreakCode::kOutsideEffect, "a global variable is written");
+      return is_known(frame->globals) ? before_whole_write(frame->globals)
+                                      : before_write(frame->globals, "a global variable");
     case Opcode::LOAD_NAME:
     case Opcode::STORE_NAME:
     case Opcode::DELETE_NAME:
@@ -158,24 +153,26 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       return read_behaviour(TOP(1)) &&
              (!PyType_Check(TOP(2)) || read_type(reinterpret_cast<PyTypeObject*>(TOP(2))));
     case Opcode::STORE_ATTR:
-      if (is_pinned(TOP(1))) return before_attribute_write(TOP(1), name(argument));
-      return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
+      return before_attribute_write(TOP(1), name(argument));
     case Opcode::DELETE_ATTR:
       return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
 
     case Opcode::BINARY_SUBSCR:
       expect_result();
       if (PyDict_CheckExact(TOP(2))) return read_dict_item(TOP(2), TOP(1));
+      if (PyList_CheckExact(TOP(2))) return read_list_item(TOP(2), TOP(1));
       return read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::BINARY_SLICE:
       expect_result();
       return read_contents(TOP(3));
     case Opcode::STORE_SUBSCR:
-      return domain_.is_tensor(TOP(2)) || before_write(TOP(2), "an item");
+      return before_item_write(TOP(2), TOP(1), false);
     case Opcode::DELETE_SUBSCR:
-      return before_write(TOP(2), "an item");
+      return before_item_write(TOP(2), TOP(1), true);
     case Opcode::STORE_SLICE:
-      return domain_.is_tensor(TOP(3)) || before_write(TOP(3), "a slice");
+      if (domain_.is_tensor(TOP(3))) return true;
+      return PyList_CheckExact(TOP(3)) && is_writable(TOP(3)) ? before_whole_write(TOP(3))
+                                                              : before_write(TOP(3), "a slice");
     case Opcode::UNARY_POSITIVE:
     case Opcode::UNARY_NEGATIVE:
     case Opcode::UNARY_INVERT:
@@ -191,10 +188,9 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::BINARY_OP:
       expect_result();
       // In-place operators of mutable operands write to the left one.
-      if (argument >= 13 && !never_changes(TOP(2)) && !domain_.is_tensor(TOP(2)) &&
-          !before_write(TOP(2), "an operand")) {
-        return false;
-      }
+      if (argument >= 13 && !before_in_place(TOP(2), TOP(1), argument)) return false;
+      if (argument >= 13 && journal_.find(TOP(2)) != nullptr)
+        return read_contents(TOP(1));  // what is relied on of the left one is guarded already
       return read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::COMPARE_OP:
       expect_result();

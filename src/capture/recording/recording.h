@@ -15,6 +15,7 @@
 
 #include "capture/bytecode/decode.h"
 #include "capture/guards/guard_set.h"
+#include "capture/recording/journal.h"
 
 namespace stator {
 
@@ -63,11 +64,10 @@ class Recording {
   bool stop(BreakCode code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
 
-  // Whether every location that was written holds its old value again: then there is no effect to repeat.
-  // False: stopped.
-  bool settle();
-  // Undoes every write, the last one first. A capture always ends with it.
-  void roll_back();
+  // What was written, and what was there before. A capture always ends with its roll_back().
+  Journal& journal() { return journal_; }
+  // Whether a key of this dictionary was read before anything was written there, so that a guard proves it.
+  bool proves(PyObject* dict, PyObject* key) const { return guards_.reads_key(dict, key); }
 
   // --- knowledge ---
   void make_fresh(PyObject* object);
@@ -87,6 +87,9 @@ class Recording {
   bool read_dict_item(PyObject* dict, PyObject* key);
   bool read_dict(PyObject* dict);  // keys, order and values
   bool read_list(PyObject* list);
+  bool read_list_item(PyObject* list, PyObject* index);
+  bool read_length(PyObject* list);
+  void note_list_item(ListGuard& guard, PyObject* items, Py_ssize_t i);
   bool read_type(PyTypeObject* type);
   bool read_cell(PyObject* cell, PyCodeObject* code, int index);
   bool read_attribute(PyObject* owner, PyObject* name);
@@ -102,9 +105,20 @@ class Recording {
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
-  bool before_write(PyObject* object, const char* what);
+
+  // --- writes (writes.cpp): journal what can be undone and made again; false: stopped ---
+  bool before_write(PyObject* object, const char* what);  // of a kind that only fresh objects allow
+  bool before_key_write(PyObject* container, PyObject* key);
+  bool before_whole_write(PyObject* container);
+  bool before_list_write(PyObject* list, PyObject* index);
+  bool before_item_write(PyObject* container, PyObject* key, bool removes);
+  bool before_in_place(PyObject* left, PyObject* right, int operation);
   bool before_attribute_write(PyObject* owner, PyObject* name);
-  bool is_written(PyObject* dict, PyObject* key) const;
+  bool before_plain_attribute_write(PyObject* owner, PyObject* name);
+  bool before_cell_write(PyObject* cell);
+  bool before_method_write(std::string_view method, PyObject* const* arguments, size_t count);
+  bool is_writable(PyObject* object) const { return is_pinned(object) || given_.count(object) != 0; }
+
   bool read_instance_attribute(PyObject* owner, PyObject* name);
   bool read_object(PyObject* object);
   bool read_super_attribute(PyObject* super, PyObject* name);
@@ -112,8 +126,8 @@ class Recording {
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
   bool pin_method(PyFunctionObject* function, PyObject* first_argument);
   bool before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
-  bool before_table_call(const struct NativeCall& known, PyObject* self, PyObject* const* arguments,
-                         Py_ssize_t count);
+  bool before_table_call(const struct NativeCall& known, PyObject* function, PyObject* self,
+                         PyObject* const* arguments, Py_ssize_t count);
   bool note_result(PyObject* result);
   void expect_result() { pending_.push_back(frame_); }
   void take_pending(PyObject** sp);
@@ -127,11 +141,7 @@ class Recording {
   std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
   std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
-  // Writes to objects that existed before: made for real, so that C code sees them, with what they replaced.
-  struct Write {
-    Ref<> dict, key, old;  // old: nothing where the key was absent
-  };
-  std::vector<Write> journal_;
+  Journal journal_;
   std::vector<cpython::Frame*>
       pending_;  // frames that stand on an instruction whose result, made natively, is still to come
   cpython::Frame* frame_ = nullptr;

@@ -1,0 +1,43 @@
+// capture/programs/given.cpp: the places of the arguments' containers.
+#include "capture/programs/given.h"
+
+namespace stator {
+
+PyObject* GivenPath::find(PyObject* const* arguments) const {
+  PyObject* at = arguments[argument];
+  for (const Ref<>& key : keys) {
+    if (PyDict_CheckExact(at)) {
+      at = PyDict_GetItemWithError(at, key.get());
+    } else {
+      at = PySequence_Fast_GET_ITEM(at, PyLong_AsSsize_t(key.get()));
+    }
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& path) {
+  if (stands == real) return;
+  const bool is_sequence = PyTuple_CheckExact(real) || PyList_CheckExact(real);
+  if (!is_sequence && !PyDict_CheckExact(real)) return;
+  paths_.emplace(stands, path);
+  const auto descend = [&](Ref<> key, PyObject* inner, PyObject* inner_real) {
+    GivenPath deeper = path;
+    deeper.keys.push_back(std::move(key));
+    add(inner, inner_real, deeper);
+  };
+  if (is_sequence) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(real); i++) {
+      descend(Ref<>::steal(PyLong_FromSsize_t(i)), PySequence_Fast_GET_ITEM(stands, i),
+              PySequence_Fast_GET_ITEM(real, i));
+    }
+    return;
+  }
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(real, &position, &key, &value)) {
+    if (PyObject* inner = PyDict_GetItemWithError(stands, key)) descend(Ref<>::share(key), inner, value);
+  }
+}
+
+}  // namespace stator

@@ -1,0 +1,225 @@
+// capture/recording/journal.cpp: noting what was there, and putting it back.
+#include "capture/recording/journal.h"
+
+#include "capture/cpython/error_scope.h"
+#include "capture/guards/guard_set.h"
+
+namespace stator {
+
+PyObject* Journal::absent() {
+  static PyObject* const object = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return object;
+}
+
+Written& Journal::at(Written::Kind kind, PyObject* object, PyObject* descriptor) {
+  size_t next = written_.size();
+  const size_t found = descriptor == nullptr
+                           ? index_.emplace(object, next).first->second
+                           : slots_.emplace(std::pair{object, descriptor}, next).first->second;
+  if (found == next) {
+    written_.push_back({kind, Ref<>::share(object), {}, {}, 0, {}, {}, Ref<>::share(descriptor)});
+    if (kind == Written::Kind::list) written_.back().length = PyList_GET_SIZE(object);
+  }
+  return written_[found];
+}
+
+const Written* Journal::find(PyObject* object) const {
+  const auto found = index_.find(object);
+  return found == index_.end() ? nullptr : &written_[found->second];
+}
+
+bool Journal::dict_key(PyObject* dict, PyObject* key) {
+  Written& written = at(Written::Kind::dict, dict);
+  if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
+  if (!written.keys) return false;
+  const int known = PyDict_Contains(written.keys.get(), key);
+  if (known != 0) return known > 0;
+  PyObject* old = PyDict_GetItemWithError(dict, key);
+  if (old == nullptr && PyErr_Occurred()) return false;
+  return PyDict_SetItem(written.keys.get(), key, old != nullptr ? old : absent()) == 0;
+}
+
+bool Journal::dict_all(PyObject* dict) {
+  if (const Written* known = find(dict); known != nullptr && known->entry) return true;
+  Ref<> entry = dict_at_entry(dict);
+  if (entry.get() == dict) entry = Ref<>::steal(PyDict_Copy(dict));
+  if (!entry) return false;
+  at(Written::Kind::dict, dict).entry = std::move(entry);
+  return true;
+}
+
+bool Journal::list_tail(PyObject* list) {
+  at(Written::Kind::list, list);
+  return true;
+}
+
+bool Journal::list_item(PyObject* list, Py_ssize_t index) {
+  Written& written = at(Written::Kind::list, list);
+  if (!written.entry && index < written.length)
+    written.items.emplace(index, Ref<>::share(PyList_GET_ITEM(list, index)));
+  return true;
+}
+
+bool Journal::list_all(PyObject* list) {
+  if (const Written* known = find(list); known != nullptr && known->entry) return true;
+  Ref<> entry = list_at_entry(list);
+  if (entry.get() == list) entry = Ref<>::steal(PyList_GetSlice(list, 0, PyList_GET_SIZE(list)));
+  if (!entry) return false;
+  at(Written::Kind::list, list).entry = std::move(entry);
+  return true;
+}
+
+bool Journal::set_key(PyObject* set, PyObject* key) {
+  Written& written = at(Written::Kind::set, set);
+  if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
+  if (!written.keys) return false;
+  const int known = PyDict_Contains(written.keys.get(), key);
+  if (known != 0) return known > 0;
+  const int there = PySet_Contains(set, key);
+  return there >= 0 && PyDict_SetItem(written.keys.get(), key, there != 0 ? Py_True : absent()) == 0;
+}
+
+bool Journal::set_all(PyObject* set) {
+  Written& written = at(Written::Kind::set, set);
+  if (written.entry) return true;
+  written.entry = Ref<>::steal(PySet_New(set));
+  if (!written.entry || !written.keys) return static_cast<bool>(written.entry);
+  PyObject *key, *old;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(written.keys.get(), &position, &key, &old)) {
+    if ((old == absent() ? PySet_Discard(written.entry.get(), key) : PySet_Add(written.entry.get(), key)) < 0)
+      return false;
+  }
+  return true;
+}
+
+bool Journal::deque_push(PyObject* deque, bool left, PyObject* item) {
+  Written& written = at(Written::Kind::deque, deque);
+  written.pushed.emplace_back(left, Ref<>::share(item));
+  if (!written.entry) written.entry = Ref<>::steal(PySequence_List(deque));
+  return static_cast<bool>(written.entry);
+}
+
+bool Journal::cell(PyObject* cell) {
+  Written& written = at(Written::Kind::cell, cell);
+  if (!written.entry) {
+    PyObject* content = PyCell_GET(cell);
+    written.entry = Ref<>::share(content != nullptr ? content : absent());
+  }
+  return true;
+}
+
+bool Journal::slot(PyObject* object, PyObject* descriptor) {
+  Written& written = at(Written::Kind::slot, object, descriptor);
+  if (!written.entry) {
+    written.entry = read_slot(object, descriptor);
+    if (!written.entry) written.entry = Ref<>::share(absent());
+  }
+  return true;
+}
+
+bool Journal::wrote_key(PyObject* dict, PyObject* key) const {
+  const Written* written = find(dict);
+  if (written == nullptr) return false;
+  if (written->entry) return true;
+  return written->keys && PyDict_Contains(written->keys.get(), key) == 1;
+}
+
+Ref<> Journal::dict_at_entry(PyObject* dict) const {
+  const Written* written = find(dict);
+  if (written == nullptr) return Ref<>::share(dict);
+  if (written->entry) return written->entry;
+  // Keys that are written one by one keep their places; new ones stand behind the others.
+  auto entry = Ref<>::steal(PyDict_Copy(dict));
+  PyObject *key, *old;
+  Py_ssize_t position = 0;
+  while (entry && written->keys && PyDict_Next(written->keys.get(), &position, &key, &old)) {
+    const int status = old != absent()                          ? PyDict_SetItem(entry.get(), key, old)
+                       : PyDict_Contains(entry.get(), key) == 1 ? PyDict_DelItem(entry.get(), key)
+                                                                : 0;
+    if (status < 0) return {};
+  }
+  return entry;
+}
+
+Ref<> Journal::list_at_entry(PyObject* list) const {
+  const Written* written = find(list);
+  if (written == nullptr) return Ref<>::share(list);
+  if (written->entry) return written->entry;
+  auto entry = Ref<>::steal(PyList_GetSlice(list, 0, written->length));
+  for (const auto& [index, old] : written->items) {
+    if (entry && PyList_SetItem(entry.get(), index, Py_NewRef(old.get())) < 0) return {};
+  }
+  return entry;
+}
+
+namespace {
+
+int put_back_keys(const Written& written) {
+  PyObject *key, *old;
+  Py_ssize_t position = 0;
+  PyObject* object = written.object.get();
+  while (written.keys && PyDict_Next(written.keys.get(), &position, &key, &old)) {
+    int status = 0;
+    if (written.kind == Written::Kind::set) {
+      status = old == Journal::absent() ? PySet_Discard(object, key) : PySet_Add(object, key);
+    } else if (old != Journal::absent()) {
+      if (PyDict_GetItemWithError(object, key) != old)
+        status = PyODict_Check(object) ? PyODict_SetItem(object, key, old) : PyDict_SetItem(object, key, old);
+    } else if (PyDict_Contains(object, key) == 1) {
+      status = PyODict_Check(object) ? PyODict_DelItem(object, key) : PyDict_DelItem(object, key);
+    }
+    if (status < 0) return status;
+  }
+  return 0;
+}
+
+int put_back(const Written& written) {
+  PyObject* object = written.object.get();
+  PyObject* entry = written.entry.get();
+  switch (written.kind) {
+    case Written::Kind::dict:
+      if (entry == nullptr) return put_back_keys(written);
+      PyDict_Clear(object);
+      return PyDict_Update(object, entry);
+    case Written::Kind::list: {
+      if (entry != nullptr) return PyList_SetSlice(object, 0, PyList_GET_SIZE(object), entry);
+      for (const auto& [index, old] : written.items) {
+        if (PyList_SetItem(object, index, Py_NewRef(old.get())) < 0) return -1;
+      }
+      return PyList_SetSlice(object, written.length, PyList_GET_SIZE(object), nullptr);
+    }
+    case Written::Kind::set:
+      if (entry == nullptr) return put_back_keys(written);
+      return PySet_Clear(object) < 0 || _PySet_Update(object, entry) < 0 ? -1 : 0;
+    case Written::Kind::deque: {
+      auto cleared = Ref<>::steal(PyObject_CallMethod(object, "clear", nullptr));
+      auto filled = Ref<>::steal(cleared ? PyObject_CallMethod(object, "extend", "O", entry) : nullptr);
+      return filled ? 0 : -1;
+    }
+    case Written::Kind::cell:
+      return PyCell_Set(object, entry == Journal::absent() ? nullptr : entry);
+    case Written::Kind::slot: {
+      PyObject* descriptor = written.descriptor.get();
+      const Ref<> now = read_slot(object, descriptor);
+      if (entry == Journal::absent() ? !now : now.get() == entry) return 0;
+      return Py_TYPE(descriptor)
+          ->tp_descr_set(descriptor, object, entry == Journal::absent() ? nullptr : entry);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Journal::roll_back() {
+  const ErrorScope scope;
+  for (size_t i = written_.size(); i > 0; i--) {
+    if (put_back(written_[i - 1]) < 0) PyErr_Clear();
+  }
+  written_.clear();
+  index_.clear();
+  slots_.clear();
+}
+
+}  // namespace stator

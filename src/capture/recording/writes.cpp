@@ -1,0 +1,174 @@
+// capture/recording/writes.cpp: which writes to objects that existed before can be captured, and what they
+// rely on.
+//
+// A write that can be undone and made again is journaled; any other one ends the capture. A write by itself
+// reads nothing: `items.append(x)` does not depend on what the list holds, so it is served however long the
+// list is.
+#include "capture/cpython/exported.h"
+#include "capture/cpython/instance_dict.h"
+#include "capture/recording/plain_key.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+namespace {
+
+bool is_deque(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "collections.deque"; }
+
+// A class whose method of this name is Python code: it is captured as it runs.
+bool has_python_method(PyTypeObject* type, const char* name) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  auto key = Ref<>::steal(PyUnicode_InternFromString(name));
+  PyObject* found = key ? _PyType_Lookup(type, key.get()) : nullptr;
+  return found != nullptr && PyFunction_Check(found);
+}
+
+objobjargproc subscript_writer(PyTypeObject* type) {
+  return type->tp_as_mapping != nullptr ? type->tp_as_mapping->mp_ass_subscript : nullptr;
+}
+
+}  // namespace
+
+bool Recording::before_write(PyObject* object, const char* what) {
+  if (is_fresh(object)) return true;
+  return stop(BreakCode::kOutsideEffect,
+              std::string(what) + " of an object that existed before (" + source(object) + ")");
+}
+
+bool Recording::before_key_write(PyObject* container, PyObject* key) {
+  if (is_fresh(container)) return true;
+  if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
+    return stop(BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
+  return PyAnySet_Check(container) ? journal_.set_key(container, key) : journal_.dict_key(container, key);
+}
+
+bool Recording::before_whole_write(PyObject* container) {
+  if (is_fresh(container)) return true;
+  // What it becomes depends on what it was.
+  if (!read_contents(container)) return false;
+  if (PyList_Check(container)) return journal_.list_all(container);
+  if (PyDict_Check(container) && !PyODict_Check(container)) return journal_.dict_all(container);
+  if (PySet_Check(container)) return journal_.set_all(container);
+  return before_write(container, "the contents");
+}
+
+bool Recording::before_list_write(PyObject* list, PyObject* index) {
+  if (is_fresh(list)) return true;
+  if (!PyLong_CheckExact(index)) return before_whole_write(list);
+  Py_ssize_t at = PyLong_AsSsize_t(index);
+  if (at == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return before_whole_write(list);
+  }
+  if (!read_length(list)) return false;
+  if (at < 0) at += PyList_GET_SIZE(list);
+  if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises
+  return journal_.list_item(list, at);
+}
+
+bool Recording::before_item_write(PyObject* container, PyObject* key, bool removes) {
+  if (domain_.is_tensor(container) || is_fresh(container)) return true;
+  PyTypeObject* type = Py_TYPE(container);
+  if (has_python_method(type, removes ? "__delitem__" : "__setitem__")) return read_behaviour(container);
+  if (!is_writable(container)) return before_write(container, "an item");
+  if (subscript_writer(type) == subscript_writer(&PyDict_Type)) {
+    // A key that goes leaves a place which no other write gives back.
+    if (removes) return before_whole_write(container);
+    return before_key_write(container, key);
+  }
+  if (subscript_writer(type) == subscript_writer(&PyODict_Type) && !removes)
+    return before_key_write(container, key);
+  if (subscript_writer(type) == subscript_writer(&PyList_Type)) {
+    return removes ? before_whole_write(container) : before_list_write(container, key);
+  }
+  return before_write(container, "an item");
+}
+
+bool Recording::before_in_place(PyObject* left, PyObject* right, int operation) {
+  constexpr int kAdd = 13;  // NB_INPLACE_ADD
+  if (never_changes(left) || domain_.is_tensor(left) || is_fresh(left)) return true;
+  if (PyList_CheckExact(left) && is_writable(left))
+    return operation == kAdd ? read_contents(right) && journal_.list_tail(left) : before_whole_write(left);
+  if ((PySet_Check(left) || PyDict_CheckExact(left)) && is_writable(left)) return before_whole_write(left);
+  // Classes of the program's: what they do is Python code, unless a base in C does it.
+  PyTypeObject* type = Py_TYPE(left);
+  const bool inherits_c = PyList_Check(left) || PyDict_Check(left) || PyAnySet_Check(left) || is_deque(left);
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && !inherits_c) return read_behaviour(left);
+  return before_write(left, "an operand");
+}
+
+bool Recording::before_attribute_write(PyObject* owner, PyObject* name) {
+  PyTypeObject* type = Py_TYPE(owner);
+  if (has_python_method(type, "__setattr__")) return read_behaviour(owner);
+  return before_plain_attribute_write(owner, name);
+}
+
+// The write of object.__setattr__.
+bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name) {
+  PyTypeObject* type = Py_TYPE(owner);
+  if (PyModule_Check(owner)) {
+    if (!is_known(owner)) return before_write(owner, "an attribute");
+    PyObject* dict = PyModule_GetDict(owner);
+    pin(dict, {Origin::dict_of, owner, {}});
+    return before_key_write(dict, name);
+  }
+  if (domain_.is_tensor(owner)) {
+    return stop(BreakCode::kOutsideEffect,
+                std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor is written");
+  }
+  if (PyType_Check(owner)) return before_write(owner, "an attribute");
+  if (!read_behaviour(owner)) return false;
+  PyObject* on_type = _PyType_Lookup(type, name);
+  if (on_type != nullptr && Py_TYPE(on_type)->tp_descr_set != nullptr) {
+    if (Py_IS_TYPE(on_type, &PyProperty_Type)) return pin_class_attribute(type, on_type, name);
+    if (has_python_method(Py_TYPE(on_type), "__set__")) return pin_class_attribute(type, on_type, name);
+    if (is_fresh(owner)) return true;
+    if (Py_IS_TYPE(on_type, &PyMemberDescr_Type) && is_writable(owner))
+      return read_object(owner) && journal_.slot(owner, on_type);
+    return before_write(owner, "an attribute");
+  }
+  if (is_fresh(owner)) return true;
+  if (!is_writable(owner) || !read_object(owner)) return before_write(owner, "an attribute");
+  PyObject** slot = _PyObject_GetDictPtr(owner);
+  if (slot == nullptr || *slot == nullptr) return before_write(owner, "an attribute");
+  return before_key_write(*slot, name);
+}
+
+bool Recording::before_cell_write(PyObject* cell) {
+  // Cells that are not pinned were made by this capture.
+  return !is_pinned(cell) || journal_.cell(cell);
+}
+
+// A C method that writes to its first argument.
+bool Recording::before_method_write(std::string_view method, PyObject* const* arguments, size_t count) {
+  PyObject* self = arguments[0];
+  for (size_t i = 1; i < count; i++) {
+    if (!read_contents(arguments[i])) return false;
+  }
+  if (is_fresh(self)) return true;
+  if (!is_writable(self)) return before_write(self, "the contents");
+  const bool has_key = count >= 2;
+  if (PyDict_Check(self)) {
+    if (has_key && method == "__setitem__") return before_key_write(self, arguments[1]);
+    if (has_key && method == "setdefault")
+      return read_dict_item(self, arguments[1]) && before_key_write(self, arguments[1]);
+    if (method == "update" && count == 2 && PyDict_CheckExact(arguments[1])) {
+      PyObject *key, *value;
+      Py_ssize_t position = 0;
+      while (PyDict_Next(arguments[1], &position, &key, &value)) {
+        if (!before_key_write(self, key)) return false;
+      }
+      return true;
+    }
+  } else if (PyList_Check(self)) {
+    if (method == "append" || method == "extend" || method == "__iadd__") return journal_.list_tail(self);
+    if (has_key && method == "__setitem__") return before_list_write(self, arguments[1]);
+  } else if (PySet_Check(self)) {
+    if (has_key && (method == "add" || method == "discard")) return before_key_write(self, arguments[1]);
+  } else if (is_deque(self)) {
+    if (has_key && (method == "append" || method == "appendleft"))
+      return journal_.deque_push(self, method == "appendleft", arguments[1]);
+  }
+  return before_whole_write(self);
+}
+
+}  // namespace stator
