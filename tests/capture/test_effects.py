@@ -129,12 +129,6 @@ def sets(w: Any, n: int) -> Any:
     w.names.discard(1)
 
 
-def set_update(w: Any, n: int) -> Any:
-    w.names.update([60, n])
-    w.names |= {n, 50}
-    return sorted(w.names)
-
-
 def deques(w: Any, n: int) -> Any:
     w.recent.append(n)
     w.recent.appendleft((n, n))
@@ -194,7 +188,7 @@ def shared(w: Any, n: int) -> Any:
 
 
 PROGRAMS = [
-    append, append_and_look, set_items, reorder, slices, keys, remove_keys, sets, set_update, deques, ordered,
+    append, append_and_look, set_items, reorder, slices, keys, remove_keys, sets, deques, ordered,
     groups, slots, setters, cells, global_write, attributes, deep, shared,
 ]  # fmt: skip
 
@@ -251,7 +245,6 @@ def test_a_capture_that_is_given_up_leaves_nothing() -> None:
         remove_keys(w, n)
         slots(w, n)
         cells(w, n)
-        set_update(w, n)
         deques(w, n)
         attributes(w, n)
         w.seen = repr(state(w))  # the state function copies: C code that nobody described

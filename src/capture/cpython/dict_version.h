@@ -8,12 +8,14 @@ namespace stator::cpython {
 
 // Unique over all dictionaries and all their states; changes with every write. Only for objects known to be
 // dicts.
-inline uint64_t dict_version(PyObject* dict) {
+inline const uint64_t* dict_version_address(PyObject* dict) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 #pragma GCC diagnostic pop
 }
+
+inline uint64_t dict_version(PyObject* dict) { return *dict_version_address(dict); }
 
 }  // namespace stator::cpython
 

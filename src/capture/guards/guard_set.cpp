@@ -1,6 +1,10 @@
 // capture/guards/guard_set.cpp: checking, cheapest comparison first.
 #include "capture/guards/guard_set.h"
 
+#include <structmember.h>
+
+#include <algorithm>
+
 #include "capture/cpython/dict_version.h"
 
 namespace stator {
@@ -25,6 +29,12 @@ bool ExpectedValue::matches(PyObject* found) const {
     return __builtin_memcmp(&a, &b, sizeof a) == 0;
   }
   return PyObject_RichCompareBool(found, constant.get(), Py_EQ) == 1;
+}
+
+bool ExpectedValue::is_now(PyObject* found) {
+  if (!matches(found)) return false;
+  if (constant && found != constant.get()) *this = expect(found);
+  return true;
 }
 
 Ref<> read_slot(PyObject* object, PyObject* descriptor) {
@@ -56,19 +66,13 @@ bool check_dict_contents(const DictGuard& guard) {
 }
 
 struct Checker {
-  bool operator()(DictGuard& guard) const {
-    const uint64_t version = cpython::dict_version(guard.dict);
-    if (version == guard.version) return true;
-    if (!check_dict_contents(guard)) return false;
-    guard.version = version;
-    return true;
-  }
-  bool operator()(const ListGuard& guard) const {
+  bool operator()(const DictGuard& guard) const { return check_dict_contents(guard); }
+  bool operator()(ListGuard& guard) const {
     const size_t count = guard.items.size();
     if (PyList_GET_SIZE(guard.list) != static_cast<Py_ssize_t>(count)) return false;
     for (size_t i = 0; i < count; i++) {
-      const ExpectedValue& expected = guard.items[i];
-      if (expected.object != nullptr && !expected.matches(PyList_GET_ITEM(guard.list, i))) return false;
+      ExpectedValue& expected = guard.items[i];
+      if (expected.object != nullptr && !expected.is_now(PyList_GET_ITEM(guard.list, i))) return false;
     }
     return true;
   }
@@ -81,9 +85,9 @@ struct Checker {
     return guard.function->func_code == guard.code && guard.function->func_defaults == guard.defaults &&
            guard.function->func_kwdefaults == guard.keyword_defaults;
   }
-  bool operator()(const CellGuard& guard) const { return guard.content.matches(PyCell_GET(guard.cell)); }
-  bool operator()(const SlotGuard& guard) const {
-    return guard.content.matches(read_slot(guard.object, guard.descriptor).get());
+  bool operator()(CellGuard& guard) const { return guard.content.is_now(PyCell_GET(guard.cell)); }
+  bool operator()(SlotGuard& guard) const {
+    return guard.content.is_now(read_slot(guard.object, guard.descriptor).get());
   }
   bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor); }
 };
@@ -131,16 +135,79 @@ struct Describer {
 
 }  // namespace
 
-// No version is noted yet, so every dictionary is compared by its contents, and its version noted.
-bool GuardSet::seal() { return check(nullptr); }
+// The words of a guard at this moment, in which it holds.
+void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
+  const auto word = [&](const void* at) {
+    uint64_t now;
+    __builtin_memcpy(&now, at, sizeof now);
+    words.push_back({at, now});
+  };
+  const Guard& guard = guards_[index];
+  if (const auto* dict = std::get_if<DictGuard>(&guard)) {
+    word(cpython::dict_version_address(dict->dict));
+  } else if (const auto* list = std::get_if<ListGuard>(&guard)) {
+    auto* object = reinterpret_cast<PyListObject*>(list->list);
+    word(&object->ob_base.ob_size);
+    word(&object->ob_item);
+    for (size_t i = 0; i < list->items.size(); i++) {
+      if (list->items[i].object != nullptr) word(&object->ob_item[i]);
+    }
+  } else if (const auto* type = std::get_if<TypeGuard>(&guard)) {
+    word(&type->type->tp_version_tag);  // and what fills the word up, which nobody writes
+  } else if (const auto* instance = std::get_if<ObjectGuard>(&guard)) {
+    word(&instance->object->ob_type);
+    if (instance->dict_slot != nullptr) word(instance->dict_slot);
+  } else if (const auto* function = std::get_if<FunctionGuard>(&guard)) {
+    word(&function->function->func_code);
+    word(&function->function->func_defaults);
+    word(&function->function->func_kwdefaults);
+  } else if (const auto* cell = std::get_if<CellGuard>(&guard)) {
+    word(&reinterpret_cast<PyCellObject*>(cell->cell)->ob_ref);
+  } else if (const auto* slot = std::get_if<SlotGuard>(&guard)) {
+    const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(slot->descriptor)->d_member;
+    word(reinterpret_cast<const char*>(slot->object) + member->offset);
+  }
+}
 
-bool GuardSet::check(std::string* failed) {
+bool GuardSet::seal() {
+  words_.clear();
+  owners_.clear();
+  plain_.clear();
   for (size_t i = 0; i < guards_.size(); i++) {
-    if (std::visit(Checker{}, guards_[i])) continue;
-    if (failed != nullptr) *failed = sources_[i] + " " + std::visit(Describer{}, guards_[i]);
-    return false;
+    if (!std::visit(Checker{}, guards_[i])) return false;
+    note_words(i, words_);
+    if (owners_.size() == words_.size()) plain_.push_back(i);
+    owners_.resize(words_.size(), static_cast<uint32_t>(i));
   }
   return true;
+}
+
+bool GuardSet::check(std::string* failed) {
+  const size_t count = words_.size();
+  for (size_t i = 0; i < count; i++) {
+    uint64_t now;
+    __builtin_memcpy(&now, words_[i].at, sizeof now);
+    if (now == words_[i].expected) [[likely]]
+      continue;
+    const size_t guard = owners_[i];
+    while (i > 0 && owners_[i - 1] == guard) i--;
+    if (!check_slowly(guard, failed)) return false;
+    // It holds: its words are noted anew.
+    std::vector<Word> words;
+    note_words(guard, words);
+    std::copy(words.begin(), words.end(), words_.begin() + static_cast<std::ptrdiff_t>(i));
+    i += words.size() - 1;
+  }
+  for (size_t guard : plain_) {
+    if (!check_slowly(guard, failed)) return false;
+  }
+  return true;
+}
+
+bool GuardSet::check_slowly(size_t guard, std::string* failed) {
+  if (std::visit(Checker{}, guards_[guard])) return true;
+  if (failed != nullptr) *failed = sources_[guard] + " " + std::visit(Describer{}, guards_[guard]);
+  return false;
 }
 
 void GuardSet::add(Guard guard, PyObject* subject) {
@@ -157,7 +224,7 @@ std::vector<std::string> GuardSet::describe() const {
 
 DictGuard& GuardSet::dict(PyObject* dict) {
   const auto [found, fresh] = seen_.emplace(dict, guards_.size());
-  if (fresh) add(DictGuard{dict, 0, false, {}}, dict);
+  if (fresh) add(DictGuard{dict, false, {}}, dict);
   return std::get<DictGuard>(guards_[found->second]);
 }
 

@@ -4,6 +4,9 @@
 // in the list are still the same ones, alive, so no name is looked up on a call that hits. A container is
 // proven unchanged by one comparison (a dictionary's version, a type's version, a cell's content); only when
 // that fails are the values that were read compared one by one.
+//
+// All of these comparisons are of one machine word at a fixed address, so a sealed set is an array of
+// (address, word): a call that hits runs over it without a branch on the kind of guard.
 #ifndef STATOR_CAPTURE_GUARDS_GUARD_SET_H
 #define STATOR_CAPTURE_GUARDS_GUARD_SET_H
 
@@ -23,6 +26,8 @@ struct ExpectedValue {
   PyObject* object = nullptr;  // nullptr: there was none
   Ref<> constant;              // kept when it is compared by value
   bool matches(PyObject* found) const;
+  // The same, and takes an equal constant as its own: its address is compared from now on, so it must live.
+  bool is_now(PyObject* found);
 };
 
 // Constants are compared by value: numbers, strings, bytes, None and the like.
@@ -34,7 +39,6 @@ Ref<> read_slot(PyObject* object, PyObject* descriptor);
 
 struct DictGuard {
   PyObject* dict;
-  uint64_t version = 0;
   bool whole = false;  // iterated: keys and their order count
   struct Read {
     Ref<> key;
@@ -105,7 +109,17 @@ class GuardSet {
   bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
 
  private:
+  struct Word {
+    const void* at;
+    uint64_t expected;
+  };
+  bool check_slowly(size_t guard, std::string* failed);
+  void note_words(size_t guard, std::vector<Word>& words) const;
+
   std::vector<Guard> guards_;
+  std::vector<Word> words_;
+  std::vector<uint32_t> owners_;     // of each word: the guard that it belongs to
+  std::vector<size_t> plain_;        // guards that are no words: tensors, which come last
   std::vector<PyObject*> subjects_;  // meaningful while the capture is in progress
   std::vector<std::string> sources_;
   std::unordered_map<const void*, size_t> seen_;
