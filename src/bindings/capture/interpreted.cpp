@@ -46,7 +46,13 @@ class InterpretScope {
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) {
   auto* interpreted = reinterpret_cast<Interpreted*>(self);
   InterpretScope scope(interpreted->instruction_limit);
-  return PyObject_Vectorcall(interpreted->function, arguments, count, keywords);
+  // Called plainly, a Python function would need no native activation of its own.
+  PyThreadState* const thread = PyThreadState_Get();
+  const bool python = PyFunction_Check(interpreted->function);
+  if (python) cpython::leave_native(thread);
+  PyObject* const result = PyObject_Vectorcall(interpreted->function, arguments, count, keywords);
+  if (python) cpython::enter_native(thread);
+  return result;
 }
 
 PyObject* bind(PyObject* self, PyObject* owner, PyObject*) {

@@ -15,6 +15,7 @@ PyObject* _PyUnicode_JoinArray(PyObject* separator, PyObject* const* items, Py_s
 PyObject* _PyList_Extend(PyListObject* list, PyObject* iterable);
 int _PyDict_MergeEx(PyObject* dict, PyObject* update, int override);
 int _PySet_Update(PyObject* set, PyObject* iterable);
+PyObject* _PyType_Lookup(PyTypeObject* type, PyObject* name);
 void _PyErr_SetKeyError(PyObject* key);
 }
 

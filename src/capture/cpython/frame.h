@@ -56,6 +56,9 @@ extern const ptrdiff_t stator_monitors_offset;
 int stator_code_monitored(const PyCodeObject* code);
 #endif
 
+/* The function behind a property's reads, or NULL. Borrowed. Asked only where such reads enter frames. */
+PyObject* stator_property_getter(PyObject* property);
+
 /* Marks a function's frames as never complete: tracebacks, signal handlers and sys._getframe pass over them.
  */
 void stator_hide_function(PyObject* function);
@@ -118,6 +121,20 @@ inline bool is_resumable(PyObject* object) {
   return reinterpret_cast<PyGenObject*>(object)->gi_frame_state < 0;
 }
 
+// Takes up a resumable generator or coroutine in the state that the evaluator starts it with, `sent` (stolen)
+// on its stack. It is not linked yet.
+inline Frame* generator_frame(PyObject* generator) {
+  return reinterpret_cast<Frame*>(reinterpret_cast<PyGenObject*>(generator)->gi_iframe);
+}
+inline void resume(PyThreadState* thread, PyObject* generator, PyObject* sent) {
+  auto* const object = reinterpret_cast<PyGenObject*>(generator);
+  Frame* const frame = generator_frame(generator);
+  frame->localsplus[frame->stacktop++] = sent;
+  object->gi_exc_state.previous_item = thread->exc_info;
+  thread->exc_info = &object->gi_exc_state;
+  object->gi_frame_state = 0;  // executing
+}
+
 // A frame before its first traceable instruction is not shown to anybody.
 inline bool is_incomplete(const Frame* frame) {
   return frame->owner != STATOR_OWNED_BY_GENERATOR &&
@@ -145,6 +162,15 @@ inline int& python_recursion(PyThreadState* thread) {
   return thread->recursion_remaining;
 #else
   return thread->py_recursion_remaining;
+#endif
+}
+// The level that the C API counts for a call, before which it is given back and after which it is taken
+// again.
+inline int& call_level(PyThreadState* thread) {
+#if STATOR_PY == 311
+  return thread->recursion_remaining;
+#else
+  return thread->c_recursion_remaining;
 #endif
 }
 #if STATOR_PY == 311

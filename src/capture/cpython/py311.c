@@ -72,6 +72,11 @@ static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* f
   if (!PyObject_GC_IsTracked((PyObject*)object)) PyObject_GC_Track(object);
 }
 
+PyObject* stator_property_getter(PyObject* property) {
+  (void)property;
+  return NULL; /* 3.11 reads properties through C only */
+}
+
 void stator_clear_frame(PyThreadState* thread, StatorFrame* ours) {
   _PyInterpreterFrame* frame = (_PyInterpreterFrame*)ours;
   PyFrameObject* object = frame->frame_obj;

@@ -3,6 +3,7 @@
 #include "capture/cpython/frame.h"
 #include "capture/cpython/opcode_rows.h"
 #include "internal/pycore_code.h"
+#include "internal/pycore_descrobject.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_object.h"

@@ -4,6 +4,7 @@
 #include "capture/cpython/opcode_rows.h"
 #include "internal/pycore_ceval.h"
 #include "internal/pycore_code.h"
+#include "internal/pycore_descrobject.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_object.h"

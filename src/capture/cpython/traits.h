@@ -32,6 +32,15 @@ inline constexpr bool kCallerStandsOnLastUnit = STATOR_PY <= 312;
 // SEND enters generators and coroutines in the same way.
 inline constexpr bool kSenderStandsOnLastUnit = STATOR_PY == 312;
 
+// FOR_ITER and SEND resume a generator in the evaluator's own loop, without recursion in C.
+inline constexpr bool kResumesInLoop = STATOR_PY >= 312;
+// So do, in warm code, reads of attributes that end in a Python getter or `__getattribute__`.
+inline constexpr bool kReadsEnterFrames = STATOR_PY >= 312;
+// Warm calls with keywords count no level of recursion for C functions that take them as an array.
+inline constexpr bool kKeywordCallsAreSpecialised = STATOR_PY <= 312;
+// str(x) counts a level in cold code, none in warm code. Later, in neither.
+inline constexpr bool kCallsOfStrCount = STATOR_PY <= 312;
+
 // "No exception is being handled" is stored as NULL only.
 inline constexpr bool kNoneIsNoException = STATOR_PY >= 313;
 // The class named after `raise … from` must give an exception when it is called.

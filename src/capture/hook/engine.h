@@ -31,7 +31,8 @@ struct ThreadContext {
   Mode mode = Mode::off;
   Binding* binding = nullptr;
   uintptr_t stack_reserve =
-      0;  // below this address the native stack is not used any further; 0: not known yet
+      0;               // below this address the native stack is not used any further; 0: not known yet
+  int evaluators = 0;  // the interpreter's activations on the native stack
   Recording* recording = nullptr;  // of the capture in progress
   int instruction_limit = -1;      // each frame is handed over after so many instructions; -1: never
 };

@@ -147,4 +147,12 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
   return push_call(thread, function, values.data(), count, names.get());
 }
 
+bool is_resumed_here(PyThreadState* thread, PyObject* receiver) {
+  if (!cpython::is_resumable(receiver) || cpython::python_recursion(thread) <= 0) return false;
+  Frame* const frame = cpython::generator_frame(receiver);
+  CodeState* const state = Engine::get().code_state(frame->code);
+  return state != nullptr && !state->skip && decoded(*state, frame->code) != nullptr &&
+         !cpython::tracing(thread, frame);
+}
+
 }  // namespace stator

@@ -24,6 +24,9 @@ PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject
 PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* arguments,
                      PyObject* keywords);
 
+// Whether the generator or coroutine `receiver` can be resumed by pushing its frame.
+bool is_resumed_here(PyThreadState* thread, PyObject* receiver);
+
 }  // namespace stator
 
 #endif

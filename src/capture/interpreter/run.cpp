@@ -3,6 +3,9 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <new>
+#include <vector>
+
 #include "capture/cpython/dict_version.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
@@ -17,6 +20,7 @@
 #include "capture/interpreter/interpreter.h"
 #include "capture/interpreter/names.h"
 #include "capture/interpreter/operators.h"
+#include "capture/interpreter/specialised.h"
 #include "capture/interpreter/statements.h"
 #include "capture/recording/recording.h"
 
@@ -32,13 +36,40 @@ namespace {
 struct Concrete {
   static constexpr bool kCountsInstructions = false;
   static constexpr bool kCaptures = false;
+  struct Budgets {
+    static void keep(int) {}
+    static int take() { return -1; }
+  };
 };
 struct Counted {
   static constexpr bool kCountsInstructions = true;
   static constexpr bool kCaptures = false;
+  // What callers may still execute themselves while frames that they entered run.
+  class Budgets {
+   public:
+    void keep(int budget) {
+      try {
+        kept_.push_back(budget);
+      } catch (const std::bad_alloc&) {
+        lost_++;
+      }
+    }
+    int take() {
+      if (lost_ > 0) {
+        lost_--;
+        return -1;
+      }
+      const int budget = kept_.back();
+      kept_.pop_back();
+      return budget;
+    }
+
+   private:
+    std::vector<int> kept_;
+    int lost_ = 0;
+  };
 };
-struct Capturing {
-  static constexpr bool kCountsInstructions = false;
+struct Capturing : Concrete {
   static constexpr bool kCaptures = true;
 };
 
@@ -77,7 +108,9 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   HandOver reason = HandOver::tools;
   [[maybe_unused]] Recording* const recording = thread_context.recording;
   int budget = thread_context.instruction_limit;
+  [[maybe_unused]] typename How::Budgets budgets;
 
+  thread_context.evaluators++;
   statistics.frames++;
   cpython::python_recursion(thread)--;
   cpython::enter_native(thread);
@@ -253,10 +286,13 @@ back_in_caller:
   sp = cpython::take_stack(frame);
   ip = cpython::kCallerStandsOnLastUnit ? code->ending_at(frame->instruction)
                                         : code->at_unit(frame->instruction);
-  if constexpr (How::kCountsInstructions) budget = -1;
+  if constexpr (How::kCountsInstructions) budget = budgets.take();
   from_callee = result == nullptr;
   if (from_callee) goto error;
   if constexpr (How::kCaptures) recording->returned(result);
+  if constexpr (cpython::kResumesInLoop && !How::kCaptures) {
+    if (ip->opcode == Opcode::FOR_ITER || ip->opcode == Opcode::SEND) goto back_from_generator;
+  }
   PUSH(result);
   NEXT_AFTER_CALL();
 
@@ -293,6 +329,7 @@ continue_in_cpython : {
 }
 
 leave:
+  thread_context.evaluators--;
   cpython::leave_native(thread);
   return result;
 }

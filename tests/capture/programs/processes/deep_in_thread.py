@@ -1,5 +1,5 @@
 # only: interpreted
-"""The same in a thread with a small C stack."""
+"""Deep recursion in a thread with a small C stack; through C callbacks: RecursionError or the bottom, no crash."""
 
 import sys
 import threading
@@ -18,6 +18,10 @@ def main():
     def work():
         outcome.append(down(30_000))
         through_c(50)
+        try:
+            through_c(5_000)
+        except RecursionError:
+            pass
         outcome.append("through")
 
     threading.stack_size(1 << 20)

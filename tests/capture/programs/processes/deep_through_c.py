@@ -70,7 +70,7 @@ def main():
     def by_exec(n):
         return n and exec("f(n - 1)", {"f": by_exec, "n": n})
 
-    for depth in (20_000, 45_000):
+    for depth in (500, 2_000, 20_000, 45_000):
         for start in (
             lambda: by_sorted(depth),
             lambda: by_map(depth),

@@ -1,0 +1,30 @@
+// capture/interpreter/specialised.h: what CPython's specialised instructions do with less recursion than the
+// C API.
+//
+// Once code is warm, CPython makes some calls without counting a level of recursion, and enters some Python
+// functions (`__getitem__`, getters of properties, `__getattribute__`) without recursion in C. A program sees
+// it in how deep it can go, so the interpreter does the same.
+#ifndef STATOR_CAPTURE_INTERPRETER_SPECIALISED_H
+#define STATOR_CAPTURE_INTERPRETER_SPECIALISED_H
+
+#include "capture/cpython/frame.h"
+
+namespace stator {
+
+// Whether CALL with so many arguments in all (self among them) counts no level for `callable`, which the C
+// API counts one for.
+bool counts_no_level(PyObject* callable, Py_ssize_t count, PyObject* keywords);
+
+// The Python function that a read of an item or of an attribute enters, or nullptr. Borrowed.
+PyFunctionObject* entered_by_subscript(PyObject* container);
+PyFunctionObject* getter_entered_by(PyObject* owner, PyObject* name);
+PyFunctionObject* getattribute_entered_by(PyObject* owner);
+
+// Functions that reads enter run on the native stack while there is little of it in use, since the C API
+// tells more about an error there, as CPython does in cold code. From this many evaluators on they are pushed
+// as frames.
+inline constexpr int kDeep = 16;
+
+}  // namespace stator
+
+#endif
