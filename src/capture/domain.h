@@ -48,6 +48,13 @@ class DomainCapture {
   virtual Ref<> input(PyObject* tensor, const std::string& name) = 0;
   // Why the domain cannot go on, or nothing. Cheap: asked whenever an error is raised.
   virtual const Break* broken() const = 0;
+  // Between both, operators of this thread are executed as if there were no capture.
+  virtual void pause() {}
+  virtual void resume() {}
+  // Whether the domain itself runs Python code just now, which is no part of the program.
+  virtual bool runs_own_code() const { return false; }
+  // Grows with every operator that is recorded.
+  virtual size_t recorded() const { return 0; }
   // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. nullptr:
   // see broken(). `captured` receives the real tensor behind each input that is not one of the arguments,
   // nullptr for those that are.

@@ -9,6 +9,7 @@
 
 #include "torch/capture_break.h"
 #include "torch/composite_rerun.h"
+#include "torch/session.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
 
@@ -149,6 +150,16 @@ void run_hidden_meta(const OperatorInfo& info, std::span<const c10::IValue> argu
 
 void run_dispatched_meta(const OperatorInfo& info, std::span<const c10::IValue> arguments,
                          Inference& result) {
+  // Python kernels run under the hook, but are no part of the program.
+  struct OwnPython {
+    Session* session = Session::current();
+    OwnPython() {
+      if (session != nullptr) session->own_python++;
+    }
+    ~OwnPython() {
+      if (session != nullptr) session->own_python--;
+    }
+  } own;
   run_on_twins(
       info, arguments, true, [&](torch::jit::Stack& stack) { info.handle.callBoxed(&stack); }, result);
 }

@@ -42,6 +42,16 @@ void Session::leave() {
   c10::impl::tls_set_dispatch_key_included(kTracerKey, outer_ != nullptr);
 }
 
+void Session::pause() {
+  current_session = nullptr;
+  c10::impl::tls_set_dispatch_key_included(kTracerKey, false);
+}
+
+void Session::resume() {
+  current_session = this;
+  c10::impl::tls_set_dispatch_key_included(kTracerKey, true);
+}
+
 Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, const std::string& source) {
   auto [found, is_new] = lifted_.try_emplace(real.unsafeGetTensorImpl(), inputs.size());
   if (!is_new) return inputs[found->second];

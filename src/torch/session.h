@@ -39,6 +39,10 @@ class Session {
   void enter();
   void leave();
 
+  // Between both, operators of this thread are executed, and the modes' changes are not the program's.
+  void pause();
+  void resume();
+
   uint64_t id() const { return id_; }
 
   // A graph input for `real`, and the tracer that stands for it. The same tensor gives the same tracer.
@@ -75,6 +79,8 @@ class Session {
   std::function<std::optional<std::string>(const at::Tensor&)> source_of;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
   int unrecorded = 0;
+  // Above zero while a kernel that is written in Python runs only to learn shapes.
+  int own_python = 0;
   LineId line = LineId::kNone;  // the user's line, kept up to date by the engine
 
  private:

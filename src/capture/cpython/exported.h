@@ -14,6 +14,7 @@ PyObject* _PyObject_FunctionStr(PyObject* function);
 PyObject* _PyUnicode_JoinArray(PyObject* separator, PyObject* const* items, Py_ssize_t count);
 PyObject* _PyList_Extend(PyListObject* list, PyObject* iterable);
 int _PyDict_MergeEx(PyObject* dict, PyObject* update, int override);
+int _PySet_NextEntry(PyObject* set, Py_ssize_t* position, PyObject** key, Py_hash_t* hash);
 int _PySet_Update(PyObject* set, PyObject* iterable);
 PyObject* _PyType_Lookup(PyTypeObject* type, PyObject* name);
 void _PyErr_SetKeyError(PyObject* key);

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "capture/cpython/dict_version.h"
+#include "capture/cpython/exported.h"
+#include "capture/cpython/ordered_dict.h"
 
 namespace stator {
 
@@ -42,6 +44,41 @@ Ref<> read_slot(PyObject* object, PyObject* descriptor) {
       Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
   if (!value) PyErr_Clear();  // an empty slot
   return value;
+}
+
+namespace {
+
+// Calls `visit` with each item (borrowed) until it returns false. False: stopped, or the container is of no
+// kind that is known.
+template <class Visit>
+bool each_item(PyObject* container, Visit&& visit) {
+  if (PyAnySet_Check(container)) {
+    Py_ssize_t position = 0;
+    PyObject* key;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(container, &position, &key, &hash)) {
+      if (!visit(key)) return false;
+    }
+    return true;
+  }
+  const Py_ssize_t count = PySequence_Size(container);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    auto item = Ref<>::steal(PySequence_GetItem(container, i));
+    if (!item) PyErr_Clear();
+    if (!item || !visit(item.get())) return false;
+  }
+  return count >= 0;
+}
+
+}  // namespace
+
+std::vector<ExpectedValue> expect_items(PyObject* container) {
+  std::vector<ExpectedValue> items;
+  each_item(container, [&](PyObject* item) {
+    items.push_back(expect(item));
+    return true;
+  });
+  return items;
 }
 
 namespace {
@@ -89,6 +126,28 @@ struct Checker {
   bool operator()(SlotGuard& guard) const {
     return guard.content.is_now(read_slot(guard.object, guard.descriptor).get());
   }
+  bool operator()(OrderGuard& guard) const {
+    const cpython::OrderNode* node = cpython::ordered(guard.dict)->first;
+    for (const ExpectedValue& key : guard.keys) {
+      if (node == nullptr || !key.matches(node->key)) return false;
+      node = node->next;
+    }
+    return node == nullptr;
+  }
+  bool operator()(ItemsGuard& guard) const {
+    size_t count = 0;
+    const bool same = each_item(guard.container, [&](PyObject* item) {
+      return count < guard.items.size() && guard.items[count++].is_now(item);
+    });
+    return same && count == guard.items.size();
+  }
+  bool operator()(FieldGuard& guard) const { return guard.content.is_now(*guard.field); }
+  bool operator()(const RegistryGuard& guard) const {
+    auto now = Ref<>::steal(PyObject_CallNoArgs(guard.counter.get()));
+    if (!now) PyErr_Clear();
+    return now && PyObject_RichCompareBool(now.get(), guard.count.get(), Py_EQ) == 1;
+  }
+  bool operator()(const NoExceptionGuard&) const { return !Ref<>::steal(PyErr_GetHandledException()); }
   bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor); }
 };
 
@@ -130,6 +189,15 @@ struct Describer {
   std::string operator()(const SlotGuard& guard) const {
     return "has a slot that holds " + text(guard.content);
   }
+  std::string operator()(const OrderGuard&) const { return "has its items in the same order"; }
+  std::string operator()(const ItemsGuard& guard) const {
+    return "has the same " + std::to_string(guard.items.size()) + " items";
+  }
+  std::string operator()(const FieldGuard& guard) const {
+    return std::string("has the same ") + guard.name + ": " + text(guard.content);
+  }
+  std::string operator()(const RegistryGuard&) const { return "has no other class registered"; }
+  std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
 };
 
@@ -166,6 +234,18 @@ void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
   } else if (const auto* slot = std::get_if<SlotGuard>(&guard)) {
     const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(slot->descriptor)->d_member;
     word(reinterpret_cast<const char*>(slot->object) + member->offset);
+  } else if (const auto* field = std::get_if<FieldGuard>(&guard)) {
+    word(field->field);
+  } else if (const auto* order = std::get_if<OrderGuard>(&guard)) {
+    word(&cpython::ordered(order->dict)->state);
+  } else if (const auto* items = std::get_if<ItemsGuard>(&guard); items && PyAnySet_Check(items->container)) {
+    auto* set = reinterpret_cast<PySetObject*>(items->container);
+    word(&set->used);
+    word(&set->table);
+    for (Py_ssize_t i = 0; i <= set->mask; i++) {
+      PyObject* key = set->table[i].key;
+      if (key != nullptr && set->table[i].hash != -1) word(&set->table[i].key);
+    }
   }
 }
 

@@ -34,6 +34,9 @@ struct ExpectedValue {
 bool is_constant(PyObject* object);
 ExpectedValue expect(PyObject* object);
 
+// The items of a set or a deque in the order of iteration.
+std::vector<ExpectedValue> expect_items(PyObject* container);
+
 // What a slot holds, through a member descriptor; nothing where it is empty.
 Ref<> read_slot(PyObject* object, PyObject* descriptor);
 
@@ -75,13 +78,39 @@ struct SlotGuard {
   PyObject* descriptor;
   ExpectedValue content;
 };
+// The order of an OrderedDict, which its version does not tell.
+struct OrderGuard {
+  PyObject* dict;
+  std::vector<ExpectedValue> keys;
+};
+// Sets and deques: the same items in the same order of iteration. A deque is compared last, when guards on
+// what it held may have been checked: so those items are kept.
+struct ItemsGuard {
+  PyObject* container;
+  std::vector<ExpectedValue> items;
+  std::vector<Ref<>> kept;
+};
+// A field of an object that C code keeps outside of any dictionary: a function's name, its annotations.
+struct FieldGuard {
+  PyObject** field;
+  const char* name;
+  ExpectedValue content;
+};
+// No class was registered with an abstract base class since.
+struct RegistryGuard {
+  Ref<> counter;  // _abc.get_cache_token
+  Ref<> count;
+};
+// The call does not come out of an except clause.
+struct NoExceptionGuard {};
 struct PinnedTensorGuard {
   PyObject* tensor;
   std::unique_ptr<TensorGuard> guard;
 };
 
-using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
-                           PinnedTensorGuard>;
+using Guard =
+    std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
+                 OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, PinnedTensorGuard>;
 
 class GuardSet {
  public:
@@ -119,7 +148,7 @@ class GuardSet {
   std::vector<Guard> guards_;
   std::vector<Word> words_;
   std::vector<uint32_t> owners_;     // of each word: the guard that it belongs to
-  std::vector<size_t> plain_;        // guards that are no words: tensors, which come last
+  std::vector<size_t> plain_;        // guards that are no words: tensors and the like, which come last
   std::vector<PyObject*> subjects_;  // meaningful while the capture is in progress
   std::vector<std::string> sources_;
   std::unordered_map<const void*, size_t> seen_;

@@ -71,6 +71,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
       frame->function == context.binding->function) {
     return keep_bound_frame(*context.binding, frame);
   }
+  if (context.recording != nullptr && context.recording->outside()) return pass_on(thread, frame, throwflag);
   if (cpython::tracing(thread, frame)) {
     if (context.recording != nullptr) context.recording->stop(BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;

@@ -84,6 +84,15 @@ PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame) {
   return result;
 }
 
+// nullptr where there is none, also once the frame has put it into a cell.
+PyObject* first_argument(Frame* frame) {
+  if (frame->code->co_argcount > 0) return frame->localsplus[0];
+  if (!(frame->code->co_flags & CO_VARARGS)) return nullptr;
+  PyObject* rest = frame->localsplus[frame->code->co_kwonlyargcount];
+  return rest != nullptr && PyTuple_CheckExact(rest) && PyTuple_GET_SIZE(rest) > 0 ? PyTuple_GET_ITEM(rest, 0)
+                                                                                   : nullptr;
+}
+
 template <class How>
 PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) {
   static const void* const labels[] = {
@@ -189,8 +198,7 @@ enter_frame:
   }
   ip = code->at_unit(cpython::next_unit(frame));
   if constexpr (How::kCaptures) {
-    PyObject* const first_argument = frame->code->co_argcount > 0 ? fast[0] : nullptr;
-    if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument))
+    if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument(frame)))
       goto error;
     if (ip == code->instructions.data()) recording->bound(frame);
   }

@@ -51,6 +51,10 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     step.path = *path;
     return index;
   }
+  if (PyLong_CheckExact(value) && recording.is_identity(value)) {
+    capture.recording.stop(BreakCode::kUnguardable, "the identity of an object made here is kept");
+    return kStopped;
+  }
   if (is_constant(value) || recording.domain().is_immutable(value) || recording.is_pinned(value) ||
       PyRange_Check(value) || PyCode_Check(value) || PyCFunction_Check(value)) {
     step.kind = Kind::object;

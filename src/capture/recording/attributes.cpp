@@ -35,12 +35,52 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
     }
     return true;
   }
-  if (PyFunction_Check(owner)) {
-    if (!entering(reinterpret_cast<PyFunctionObject*>(owner), nullptr)) return false;
-    return is_fresh(owner) || read_instance_attribute(owner, name);
-  }
+  if (PyFunction_Check(owner)) return read_function_attribute(owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(owner, name);
   return read_instance_attribute(owner, name);
+}
+
+// Attributes of functions that can be assigned to and stand in no dictionary.
+bool Recording::read_function_attribute(PyObject* object, PyObject* name) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  if (!entering(function, nullptr)) return false;
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (is("__annotations__")) {
+    // The first read may make a dictionary of what the compiler left.
+    auto made = Ref<>::steal(PyObject_GetAttr(object, name));
+    if (!made) return false;
+    if (is_fresh(object)) {
+      make_fresh(made.get());
+    } else {
+      read_field(object, &function->func_annotations, "__annotations__");
+    }
+    return true;
+  }
+  if (is("__dict__") && is_fresh(object)) {
+    auto dict = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
+    if (!dict) return false;
+    make_fresh(dict.get());
+    return true;
+  }
+  if (is_fresh(object)) return true;
+  if (is("__name__")) read_field(object, &function->func_name, "__name__");
+  if (is("__qualname__")) read_field(object, &function->func_qualname, "__qualname__");
+  if (is("__module__")) read_field(object, &function->func_module, "__module__");
+  if (is("__doc__")) read_field(object, &function->func_doc, "__doc__");
+  if (is("__closure__") && function->func_closure != nullptr)
+    pin(function->func_closure, {Origin::attribute, object, Ref<>::share(name)});
+  return read_instance_attribute(object, name);
+}
+
+// An attribute of an object made here is written or deleted: what its class has under that name may have code
+// of its own.
+bool Recording::read_setter(PyObject* owner, PyObject* name) {
+  if (!read_behaviour(owner)) return false;
+  if (domain_.is_tensor(owner) || PyModule_Check(owner) || PyType_Check(owner)) return true;
+  PyObject* on_type = _PyType_Lookup(Py_TYPE(owner), name);
+  if (on_type == nullptr) return true;
+  if (!pin_class_attribute(Py_TYPE(owner), on_type, name)) return false;
+  return Py_TYPE(on_type)->tp_descr_set == nullptr || read_behaviour(on_type);
 }
 
 // The lookup of super(): the classes behind one of them in the order of the object's class.
@@ -76,14 +116,16 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
 bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
   pin(value, {Origin::attribute, owner, Ref<>::share(name)});
-  const auto pin_inner = [&](const char* inner) {
-    auto function = Ref<>::steal(PyObject_GetAttrString(value, inner));
-    if (function) pin(function.get(), {Origin::attribute, owner, Ref<>::share(name)});
-    return static_cast<bool>(function);
+  const auto pin_part = [&](const char* part) {
+    auto function = Ref<>::steal(PyObject_GetAttrString(value, part));
+    if (!function) return false;
+    pin(function.get(), {Origin::attribute, owner, Ref<>::share(name)});
+    return true;
   };
-  if (Py_IS_TYPE(value, &PyProperty_Type)) return pin_inner("fget") && pin_inner("fset");
-  const bool is_bound = Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type);
-  return !is_bound || pin_inner("__func__");
+  if (Py_IS_TYPE(value, &PyProperty_Type)) return pin_part("fget") && pin_part("fset") && pin_part("fdel");
+  if (Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type))
+    return pin_part("__func__");
+  return true;
 }
 
 // The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of

@@ -16,15 +16,19 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
     PyObject* callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
-    PyObject* arguments = sp[has_keywords ? -2 : -1];
-    if (!read_contents(arguments) || (has_keywords && !read_contents(sp[-1]))) return false;
-    std::vector<PyObject*> all;
-    if (PyTuple_CheckExact(arguments)) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++)
-        all.push_back(PyTuple_GET_ITEM(arguments, i));
-    } else if (!PyList_CheckExact(arguments)) {
-      return stop(BreakCode::kUnguardable, "star arguments that are neither tuple nor list");
+    PyObject** const slot = &sp[has_keywords ? -2 : -1];
+    if (!read_contents(*slot) || (has_keywords && !read_contents(sp[-1]))) return false;
+    if (!PyTuple_CheckExact(*slot)) {
+      // Anything else is made a tuple by the call; done here, its items can be looked at before.
+      if (Py_TYPE(*slot)->tp_iter == nullptr && !PySequence_Check(*slot))
+        return stop(BreakCode::kException, "star arguments that are no iterable");
+      if (PyIter_Check(*slot) && !before_write(*slot, "an iterator")) return false;
+      auto tuple = Ref<>::steal(PySequence_Tuple(*slot));
+      if (!tuple) return false;
+      Py_SETREF(*slot, tuple.release());
     }
+    std::vector<PyObject*> all;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(*slot); i++) all.push_back(PyTuple_GET_ITEM(*slot, i));
     if (has_keywords && PyDict_Check(sp[-1])) {
       PyObject *key, *value;
       Py_ssize_t position = 0;
@@ -76,19 +80,11 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
     pin(method, {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::share(call_name)});
     return true;
   }
-  if (std::string_view(type->tp_name) == "functools.partial") {
-    if (!is_known(callable)) return stop(BreakCode::kUnguardable, "a partial of unknown origin is called");
-    auto inner = Ref<>::steal(PyObject_GetAttrString(callable, "func"));
-    auto given = Ref<>::steal(PyObject_GetAttrString(callable, "args"));
-    auto named = Ref<>::steal(PyObject_GetAttrString(callable, "keywords"));
-    if (!inner || !given || !named) return false;
-    for (const Ref<>* part : {&inner, &given, &named}) {
-      if (is_pinned(callable))
-        pin(part->get(), {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("<part>"))});
-    }
-    return read_contents(given.get()) && (is_fresh(callable) || read_contents(named.get())) &&
-           before_call_with(inner.get(), arguments, count);
-  }
+  const std::string_view name = type->tp_name;
+  if (name == "functools.partial") return before_partial(callable, arguments, count);
+  if (name == "functools._lru_cache_wrapper") return before_cached_call(callable, arguments, count);
+  if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
+    return before_getter(callable, arguments, count);
   return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }
 
@@ -167,6 +163,23 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
   Ref<> kept;
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);
+  static PyObject* const call_of_type =
+      cpython::own_attribute(&PyType_Type, Ref<>::steal(PyUnicode_InternFromString("__call__")).get());
+  if (function == call_of_type) {
+    // super().__call__ of a metaclass: the class is called as anywhere.
+    if (self == nullptr && count > 0) {
+      self = arguments[0];
+      arguments++;
+      count--;
+    }
+    if (self != nullptr && PyType_Check(self)) return before_native_call(self, arguments, count);
+  }
+  if (self != nullptr && Py_IS_TYPE(function, &PyWrapperDescr_Type) &&
+      PyExceptionClass_Check(reinterpret_cast<PyObject*>(PyDescr_TYPE(function)))) {
+    const bool writes = PyUnicode_CompareWithASCIIString(PyDescr_NAME(function), "__init__") == 0;
+    return before_table_call({writes ? NativeEffect::writes_self : NativeEffect::pure}, function, self,
+                             arguments, count);
+  }
   if (const NativeCall* known = find_native_call(function))
     return before_table_call(*known, function, self, arguments, count);
   if (self != nullptr) {
@@ -228,18 +241,31 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
   std::vector<PyObject*> all;
   if (self != nullptr && !PyModule_Check(self)) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
-  const auto read_all = [&](size_t from) {
+  const auto read_all = [&](size_t from, bool deep = false) {
     for (size_t i = from; i < all.size(); i++) {
-      if (!read_contents(all[i])) return false;
+      if (!(deep ? read_deep(all[i]) : read_contents(all[i]))) return false;
     }
     return true;
   };
   switch (known.effect) {
     case NativeEffect::pure:
+      return read_all(0, true);
+    case NativeEffect::reads_shallow:
       return read_all(0);
+    case NativeEffect::reads_dict:
+      if (all.size() != 1) return stop(BreakCode::kFrameIntrospection, "vars() of a frame");
+      return read_attribute(all[0], Ref<>::steal(PyUnicode_InternFromString("__dict__")).get());
+    case NativeEffect::asks_registry:
+      return read_all(0) && read_registry();
+    case NativeEffect::acquires:
+    case NativeEffect::releases:
+      return all.empty() ? stop(BreakCode::kUnknownFunction, "a lock") : before_lock(known.effect, all[0]);
+    case NativeEffect::asks_exception:
+      return read_handled_exception();
+    case NativeEffect::reduces:
+      return !all.empty() && read_reduced(all[0]);
     case NativeEffect::reads_item:
-      if (all.size() >= 2 && PyDict_Check(all[0]))
-        return read_behaviour(all[0]) && read_dict_item(all[0], all[1]);
+      if (all.size() >= 2) return read_behaviour(all[0]) && read_subscript(all[0], all[1]);
       return read_all(0);
     case NativeEffect::reads_attribute:
       if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(all[0], all[1]);
@@ -255,8 +281,13 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
     case NativeEffect::advances:
       return all.empty() || before_write(all[0], "an iterator");
     case NativeEffect::asks_identity:
-      if (all.size() == 1 && is_pinned(all[0])) return true;
-      return stop(BreakCode::kUnguardable, "the identity of an object made here");
+      // Of an object made here it is another number in each run, which a program can only use to tell objects
+      // apart.
+      if (all.size() == 1 && is_known(all[0])) {
+        if (!is_pinned(all[0])) identities_.insert(reinterpret_cast<size_t>(all[0]));
+        return true;
+      }
+      return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
     case NativeEffect::asks_type:
       if (all.size() != 1) return stop(BreakCode::kUnknownFunction, "type() with three arguments");
       if (!is_fresh(all[0])) {

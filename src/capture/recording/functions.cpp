@@ -1,9 +1,26 @@
 // capture/recording/functions.cpp: Python functions that a capture enters: where they come from, and what
 // must stay.
 #include "capture/cpython/exported.h"
+#include "capture/cpython/type_dict.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
+
+// Whether a class of the type's order of resolution holds the object, under a name that may not be its own:
+// `__pow__ = wrapped(pow)`.
+static bool is_defined_by(PyTypeObject* type, PyObject* object) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
+    const Ref<> dict = cpython::type_dict(base);
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(dict.get(), &position, &key, &value)) {
+      if (value == object && PyUnicode_Check(key) && _PyType_Lookup(type, key) == object) return true;
+    }
+  }
+  return false;
+}
 
 // A special method that C code found on the class of its first argument (or on that argument, a class) is as
 // good as the class.
@@ -18,7 +35,7 @@ bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument)
         (Py_IS_TYPE(found.get(), &PyClassMethod_Type) || Py_IS_TYPE(found.get(), &PyStaticMethod_Type))) {
       found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
     }
-    if (found.get() != object) continue;
+    if (found.get() != object && !is_defined_by(type, object)) continue;
     if (!read_type(type)) return false;
     pin(object, {Origin::attribute, holder, Ref<>::share(function->func_name)});
     return true;

@@ -7,7 +7,14 @@
 namespace stator {
 
 enum class NativeEffect : uint8_t {
-  pure,             // reads its arguments
+  pure,             // reads its arguments, and what they contain
+  reads_shallow,    // reads its arguments, not what their items contain
+  reads_dict,       // vars(x)
+  asks_registry,    // isinstance and issubclass of abstract base classes
+  acquires,         // takes a lock
+  releases,         // gives it back
+  asks_exception,   // sys.exc_info()
+  reduces,          // x.__reduce_ex__(4)
   reads_item,       // reads self[argument 0]
   reads_attribute,  // reads an attribute of argument 0
   writes_self,      // changes its first argument (self included)

@@ -2,6 +2,7 @@
 // them valid.
 #include "capture/cpython/exported.h"
 #include "capture/cpython/instance_dict.h"
+#include "capture/cpython/ordered_dict.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
 
@@ -131,42 +132,42 @@ bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
   return true;
 }
 
-bool Recording::read_behaviour(PyObject* object) {
-  if (domain_.is_tensor(object) || never_changes(object)) return true;
-  return read_type(Py_TYPE(object));
+bool Recording::read_order(PyObject* dict) {
+  if (!cpython::order_is_readable())
+    return stop(BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
+  // Keyed beside the dictionary itself, which has a guard on its items.
+  if (!guards_.once(reinterpret_cast<const char*>(dict) + 2)) return true;
+  if (journal_.find(dict) != nullptr)
+    return stop(BreakCode::kUnguardable, "an OrderedDict is looked through after a write to it");
+  OrderGuard guard{dict, {}};
+  for (const cpython::OrderNode* node = cpython::ordered(dict)->first; node != nullptr; node = node->next)
+    guard.keys.push_back(expect(node->key));
+  guards_.add(std::move(guard), dict);
+  return true;
 }
 
-bool Recording::read_contents(PyObject* object) {
-  if (object == nullptr || never_changes(object) || reads_freely(object) || domain_.is_tensor(object)) {
-    if (object != nullptr && PyTuple_CheckExact(object)) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
-        PyObject* item = PyTuple_GET_ITEM(object, i);
-        if (is_pinned(object)) pin(item, {Origin::item, object, Ref<>::steal(PyLong_FromSsize_t(i))});
-      }
-    }
-    return object == nullptr || !is_fresh(object) || read_type(Py_TYPE(object));
-  }
-  if (PyType_Check(object))
-    return read_type(reinterpret_cast<PyTypeObject*>(object)) && read_type(Py_TYPE(object));
-  if (PyDict_CheckExact(object)) return read_dict(object);
-  if (PyList_CheckExact(object)) return read_list(object);
-  if (PyFunction_Check(object) || PyModule_Check(object))
-    return true;  // compared and called, not looked into
-  if (PyAnySet_Check(object) || Py_IS_TYPE(object, &PyDictProxy_Type)) {
+bool Recording::read_items(PyObject* container) {
+  if (!is_pinned(container)) {
     return stop(BreakCode::kUnguardable,
-                std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
+                std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");
   }
-  if (PyODict_Check(object) && PyDict_GET_SIZE(object) > 1) {
-    // Its order can change without a write that the dictionary's version tells.
-    return stop(BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
+  if (!guards_.once(container)) return true;
+  if (journal_.find(container) != nullptr) {
+    return stop(BreakCode::kUnguardable,
+                std::string("a ") + Py_TYPE(container)->tp_name + " is looked through after a write to it");
   }
-  if (PyDict_Check(object)) return (PyODict_CheckExact(object) || read_object(object)) && read_dict(object);
-  if (PyList_Check(object)) return read_object(object) && read_list(object);
-  // Instances: their special methods are Python functions of their class, whose own reads are guarded as they
-  // happen.
-  if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) return read_object(object);
-  return stop(BreakCode::kUnguardable,
-              std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
+  ItemsGuard guard{container, expect_items(container), {}};
+  for (size_t i = 0; i < guard.items.size(); i++) {
+    if (!PyAnySet_Check(container)) guard.kept.push_back(Ref<>::share(guard.items[i].object));
+    pin(guard.items[i].object, {Origin::item, container, Ref<>::steal(PyLong_FromSize_t(i))});
+  }
+  guards_.add(std::move(guard), container);
+  return true;
+}
+
+void Recording::read_field(PyObject* owner, PyObject** field, const char* name) {
+  if (guards_.once(field)) guards_.add(FieldGuard{field, name, expect(*field)}, owner);
+  if (*field != nullptr) pin(*field, {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString(name))});
 }
 
 }  // namespace stator

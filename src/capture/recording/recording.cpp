@@ -24,6 +24,11 @@ bool Recording::stop(BreakCode code, std::string detail) {
 }
 
 void Recording::note_error() {
+  if (pause_) {
+    end_pause();
+    stop(BreakCode::kException, "a function that is not captured raises");
+    return;
+  }
   if (stop_.happened()) return;
   if (const Break* why = capture_.broken()) stop(why->code, why->detail);
 }
@@ -38,9 +43,10 @@ void Recording::pin(PyObject* object, Origin origin) {
 }
 
 bool Recording::never_changes(PyObject* object) const {
-  if (is_constant(object) || PyTuple_CheckExact(object) || PyRange_Check(object) || PySlice_Check(object) ||
-      PyCFunction_Check(object) || PyCode_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) ||
-      Py_IS_TYPE(object, &PyWrapperDescr_Type) || Py_IS_TYPE(object, &PyMethod_Type)) {
+  if (is_constant(object) || PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object) ||
+      PyRange_Check(object) || PySlice_Check(object) || PyCFunction_Check(object) || PyCode_Check(object) ||
+      Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type) ||
+      Py_IS_TYPE(object, &PyMethod_Type)) {
     return true;
   }
   return domain_.is_immutable(object);
@@ -51,6 +57,7 @@ bool Recording::is_known(PyObject* object) const {
 }
 
 std::string Recording::source(PyObject* object) const {
+  if (object == nullptr) return "the caller";
   const auto found = pinned_.find(object);
   if (found == pinned_.end())
     return PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object)->tp_name : "<made here>";
@@ -84,20 +91,30 @@ std::string Recording::source(PyObject* object) const {
   }
 }
 
-bool Recording::note_result(PyObject* result) {
-  if (result == nullptr || is_known(result)) return true;
-  if (Py_REFCNT(result) == 1 || domain_.is_tensor(result)) make_fresh(result);
-  return true;
+void Recording::note_result(PyObject* result, bool made) {
+  if (result == nullptr) return;
+  if (!is_known(result) && (made || Py_REFCNT(result) == 1 || domain_.is_tensor(result))) make_fresh(result);
+  // What only a new tuple holds is as new.
+  if (PyTuple_CheckExact(result) && Py_REFCNT(result) == 1) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); i++) {
+      PyObject* item = PyTuple_GET_ITEM(result, i);
+      if (item != nullptr && Py_REFCNT(item) == 1 && !is_known(item)) make_fresh(item);
+    }
+  }
 }
 
 // Frames entered by the instruction itself come and go before its result is on the stack.
-void Recording::take_pending(PyObject** sp) {
+bool Recording::take_pending(PyObject** sp) {
   for (size_t i = pending_.size(); i > 0; i--) {
-    if (pending_[i - 1] != frame_) continue;
-    pending_.resize(i - 1);  // what lies above belongs to frames that were left by an error
-    note_result(sp[-1]);
-    return;
+    if (pending_[i - 1].frame != frame_) continue;
+    const Pending::Kind kind = pending_[i - 1].kind;
+    pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i) - 1,
+                   pending_.end());  // what lies above belongs to frames that were left by an error
+    if (kind == Pending::cached) return note_cached_result(sp[-1]);
+    note_result(sp[-1], kind == Pending::made);
+    return true;
   }
+  return true;
 }
 
 // The operands of an instruction, from the top of the stack: [1] is the top.
@@ -106,8 +123,9 @@ void Recording::take_pending(PyObject** sp) {
 bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
   frame_ = frame;
   at_ = &instruction;
+  if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
-  take_pending(sp);
+  if (!pending_.empty() && !take_pending(sp)) return false;
   const int argument = instruction.argument;
   const auto name = [&](int index) { return PyTuple_GET_ITEM(frame->code->co_names, index); };
   switch (instruction.opcode) {
@@ -155,13 +173,10 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::STORE_ATTR:
       return before_attribute_write(TOP(1), name(argument));
     case Opcode::DELETE_ATTR:
-      return before_write(TOP(1), "an attribute") && read_behaviour(TOP(1));
+      return before_write(TOP(1), "an attribute") && read_setter(TOP(1), name(argument));
 
     case Opcode::BINARY_SUBSCR:
-      expect_result();
-      if (PyDict_CheckExact(TOP(2))) return read_dict_item(TOP(2), TOP(1));
-      if (PyList_CheckExact(TOP(2))) return read_list_item(TOP(2), TOP(1));
-      return read_contents(TOP(2)) && read_contents(TOP(1));
+      return before_subscript(TOP(2), TOP(1));
     case Opcode::BINARY_SLICE:
       expect_result();
       return read_contents(TOP(3));
@@ -191,13 +206,15 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       if (argument >= 13 && !before_in_place(TOP(2), TOP(1), argument)) return false;
       if (argument >= 13 && journal_.find(TOP(2)) != nullptr)
         return read_contents(TOP(1));  // what is relied on of the left one is guarded already
-      return read_contents(TOP(2)) && read_contents(TOP(1));
+      // Concatenation only copies; % formats.
+      return argument % 13 == 6 ? read_contents(TOP(2)) && read_deep(TOP(1))
+                                : read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::COMPARE_OP:
       expect_result();
-      return read_contents(TOP(2)) && read_contents(TOP(1));
+      return read_deep(TOP(2)) && read_deep(TOP(1));
     case Opcode::CONTAINS_OP:
-      if (PyDict_CheckExact(TOP(1))) return read_dict_item(TOP(1), TOP(2));
-      return read_contents(TOP(1)) && read_contents(TOP(2));
+      if (PyDict_Check(TOP(1))) return read_subscript(TOP(1), TOP(2));
+      return read_deep(TOP(1)) && read_deep(TOP(2));
     case Opcode::GET_ITER:
     case Opcode::GET_YIELD_FROM_ITER:
       expect_result();
@@ -226,9 +243,9 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::FORMAT_VALUE:
     case Opcode::FORMAT_SIMPLE:
     case Opcode::CONVERT_VALUE:
-      return read_contents(argument & 4 && instruction.opcode == Opcode::FORMAT_VALUE ? TOP(2) : TOP(1));
+      return read_deep(argument & 4 && instruction.opcode == Opcode::FORMAT_VALUE ? TOP(2) : TOP(1));
     case Opcode::FORMAT_WITH_SPEC:
-      return read_contents(TOP(2));
+      return read_deep(TOP(2));
 
     case Opcode::CALL:
     case Opcode::CALL_KW:
@@ -236,7 +253,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       return before_call(instruction, frame, sp);
     case Opcode::BEFORE_WITH:
       expect_result();
-      return read_behaviour(TOP(1));
+      return before_with(TOP(1));
     case Opcode::WITH_EXCEPT_START:
       return true;
     case Opcode::IMPORT_NAME:
@@ -248,6 +265,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::MATCH_KEYS:
       return read_contents(TOP(1));
     case Opcode::MATCH_CLASS:
+      return before_match(TOP(3), TOP(2), TOP(1), argument);
     case Opcode::GET_AWAITABLE:
     case Opcode::GET_AITER:
     case Opcode::GET_ANEXT:

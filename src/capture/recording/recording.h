@@ -16,6 +16,7 @@
 #include "capture/bytecode/decode.h"
 #include "capture/guards/guard_set.h"
 #include "capture/recording/journal.h"
+#include "capture/recording/native_table.h"
 
 namespace stator {
 
@@ -36,8 +37,8 @@ struct Origin {
 
 class Recording {
  public:
-  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards)
-      : domain_(domain), capture_(capture), guards_(guards) {}
+  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards);
+  ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
@@ -58,6 +59,8 @@ class Recording {
     if (PyGen_CheckExact(value) || PyCoro_CheckExact(value) || PyAsyncGen_CheckExact(value))
       note_result(value);
   }
+  // Whether a frame is none of the program's: the domain's own code, or code that is executed, not captured.
+  bool outside() const { return capture_.runs_own_code(); }
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
@@ -82,6 +85,10 @@ class Recording {
   bool is_known(PyObject* object) const;
   bool never_changes(PyObject* object) const;
   std::string source(PyObject* object) const;
+  // A number that tells objects of this run apart and means nothing in another.
+  bool is_identity(PyObject* number) const {
+    return !identities_.empty() && identities_.count(PyLong_AsSize_t(number)) != 0;
+  }
 
   // --- reads: each guards what it says; false: stopped ---
   bool read_dict_item(PyObject* dict, PyObject* key);
@@ -93,8 +100,15 @@ class Recording {
   bool read_type(PyTypeObject* type);
   bool read_cell(PyObject* cell, PyCodeObject* code, int index);
   bool read_attribute(PyObject* owner, PyObject* name);
-  // Whatever contents C code may see of an operand.
+  bool read_order(PyObject* dict);       // of an OrderedDict
+  bool read_items(PyObject* container);  // of a set or a deque
+  bool read_view(PyObject* view);        // of a mapping
+  void read_field(PyObject* owner, PyObject** field, const char* name);
+  bool read_subscript(PyObject* container, PyObject* key);
+  // What C code may see of an operand: its items, not what is inside of those.
   bool read_contents(PyObject* object);
+  // The same for code that compares, formats or hashes, and so looks into containers inside of containers.
+  bool read_deep(PyObject* object);
   // A special method of the object's type is about to be used.
   bool read_behaviour(PyObject* object);
 
@@ -124,13 +138,43 @@ class Recording {
   bool read_super_attribute(PyObject* super, PyObject* name);
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
+  bool read_registry();
+  bool read_reduced(PyObject* object);
+  bool read_setter(PyObject* owner, PyObject* name);
+  void pin_items(PyObject* tuple);
+  static bool is_default_dict(PyObject* object);
+  bool read_function_attribute(PyObject* function, PyObject* name);
+  bool before_subscript(PyObject* container, PyObject* key);
+  bool before_with(PyObject* manager);
+  bool before_lock(NativeEffect effect, PyObject* lock);
+  // What captured code took and, being given up, will not give back.
+  void release_locks();
+  bool read_handled_exception();
+  bool before_partial(PyObject* partial, PyObject* const* arguments, Py_ssize_t count);
+  bool before_cached_call(PyObject* cache, PyObject* const* arguments, Py_ssize_t count);
+  bool before_getter(PyObject* getter, PyObject* const* arguments, Py_ssize_t count);
+  bool before_match(PyObject* subject, PyObject* type, PyObject* names, int count);
   bool pin_method(PyFunctionObject* function, PyObject* first_argument);
   bool before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
-  bool before_table_call(const struct NativeCall& known, PyObject* function, PyObject* self,
+  bool before_table_call(const NativeCall& known, PyObject* function, PyObject* self,
                          PyObject* const* arguments, Py_ssize_t count);
-  bool note_result(PyObject* result);
-  void expect_result() { pending_.push_back(frame_); }
-  void take_pending(PyObject** sp);
+  // A frame that stands on an instruction whose result, made natively, is still to come.
+  struct Pending {
+    enum Kind : uint8_t {
+      plain,
+      made,   // C code makes the result now, whoever else holds it
+      cached  // a cache holds it
+    };
+    cpython::Frame* frame;
+    Kind kind;
+  };
+  class Pause;
+  void note_result(PyObject* result, bool made = false);
+  bool note_cached_result(PyObject* result);
+  void end_pause();
+  void expect_result(Pending::Kind kind = Pending::plain) { pending_.push_back({frame_, kind}); }
+
+  bool take_pending(PyObject** sp);
 
   const Domain& domain_;
   DomainCapture& capture_;
@@ -142,8 +186,19 @@ class Recording {
   std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
   Journal journal_;
-  std::vector<cpython::Frame*>
-      pending_;  // frames that stand on an instruction whose result, made natively, is still to come
+  std::vector<Pending> pending_;
+  // A function that is executed, not captured, and the cache from which its result will come.
+  std::unique_ptr<Pause> pause_;
+  Ref<> cached_key_;
+  PyObject* cached_results_ = nullptr;
+  // Locks that captured code holds, and how much was recorded when it took them.
+  struct Held {
+    Ref<> lock;
+    size_t recorded;
+  };
+  std::vector<Held> held_;
+  const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
+  std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   cpython::Frame* frame_ = nullptr;
   const Instruction* at_ = nullptr;
 };

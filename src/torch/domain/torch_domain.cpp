@@ -32,6 +32,9 @@ class CompilingFlag {
   CompilingFlag(const CompilingFlag&) = delete;
   CompilingFlag& operator=(const CompilingFlag&) = delete;
 
+  // `captured`: what code asks for; otherwise what it was before.
+  void set(bool captured) { module().attr(kName) = captured ? py::bool_(true) : old_; }
+
   static constexpr const char* kName = "_is_compiling_flag";
 
  private:
@@ -76,6 +79,17 @@ class TorchCapture final : public DomainCapture {
       return {};
     }
   }
+
+  void pause() override {
+    flag_.set(false);
+    session_->pause();
+  }
+  void resume() override {
+    session_->resume();
+    flag_.set(true);
+  }
+  bool runs_own_code() const override { return session_->own_python != 0; }
+  size_t recorded() const override { return session_->graph.nodes().size(); }
 
   const Break* broken() const override { return session_->broken ? &*session_->broken : nullptr; }
 

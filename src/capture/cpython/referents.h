@@ -1,0 +1,40 @@
+// capture/cpython/referents.h: what an object of C code holds, asked of it as the garbage collector asks.
+#ifndef STATOR_CAPTURE_CPYTHON_REFERENTS_H
+#define STATOR_CAPTURE_CPYTHON_REFERENTS_H
+
+#include "capture/cpython/python.h"
+
+namespace stator::cpython {
+
+// The mapping behind a read-only view of it (types.MappingProxyType). Borrowed.
+inline PyObject* mapping_of_proxy(PyObject* proxy) {
+  PyObject* found = nullptr;
+  const visitproc first = [](PyObject* object, void* result) {
+    auto** slot = static_cast<PyObject**>(result);
+    if (*slot == nullptr) *slot = object;
+    return 0;
+  };
+  Py_TYPE(proxy)->tp_traverse(proxy, first, static_cast<void*>(&found));
+  return found;
+}
+
+// The dictionary in which functools.lru_cache keeps its results: the last one that it holds, but for that of
+// its attributes. Borrowed; nullptr for a cache of size 0.
+inline PyObject* dict_of_cache(PyObject* cache) {
+  struct Search {
+    PyObject *attributes, *found;
+  };
+  PyObject** slot = _PyObject_GetDictPtr(cache);
+  Search search{slot != nullptr ? *slot : nullptr, nullptr};
+  const visitproc last = [](PyObject* object, void* data) {
+    auto* at = static_cast<Search*>(data);
+    if (PyDict_CheckExact(object) && object != at->attributes) at->found = object;
+    return 0;
+  };
+  Py_TYPE(cache)->tp_traverse(cache, last, static_cast<void*>(&search));
+  return search.found;
+}
+
+}  // namespace stator::cpython
+
+#endif

@@ -1,0 +1,59 @@
+// capture/recording/managers.cpp: context managers of C code: what their methods may do is asked before they
+// are entered; locks among them.
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/exported.h"
+#include "capture/interpreter/calls.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+bool Recording::before_with(PyObject* manager) {
+  if (!read_behaviour(manager)) return false;
+  for (const char* text : {"__exit__", "__enter__"}) {
+    auto name = Ref<>::steal(PyUnicode_InternFromString(text));
+    PyObject* method = name ? _PyType_Lookup(Py_TYPE(manager), name.get()) : nullptr;
+    if (method == nullptr || !PyCallable_Check(method)) continue;  // the instruction raises
+    if (is_python_function(method)) {
+      pin(method, {Origin::attribute, reinterpret_cast<PyObject*>(Py_TYPE(manager)), std::move(name)});
+      continue;
+    }
+    const NativeCall* known = find_native_call(method);
+    // It gives back what is taken here, when it is called.
+    if (known != nullptr && known->effect == NativeEffect::releases) continue;
+    if (!before_native_call(method, &manager, 1)) return false;
+  }
+  return true;
+}
+
+// A lock that is taken and given back while no operator is recorded protects Python objects alone, and nobody
+// else runs while a program writes those. Any other lock is the program's business on every call.
+bool Recording::before_lock(NativeEffect effect, PyObject* lock) {
+  if (effect == NativeEffect::acquires) {
+    held_.push_back({Ref<>::share(lock), capture_.recorded()});
+    return true;
+  }
+  for (size_t i = held_.size(); i > 0; i--) {
+    if (held_[i - 1].lock.get() != lock) continue;
+    if (held_[i - 1].recorded != capture_.recorded())
+      return stop(BreakCode::kThread, "a lock is held while operators run");
+    held_.erase(held_.begin() + static_cast<ptrdiff_t>(i) - 1);
+    return true;
+  }
+  return stop(BreakCode::kThread, "a lock that was taken before is released");
+}
+
+void Recording::release_locks() {
+  const ErrorScope scope;
+  for (; !held_.empty(); held_.pop_back()) {
+    auto done = Ref<>::steal(PyObject_CallMethod(held_.back().lock.get(), "release", nullptr));
+    if (!done) PyErr_Clear();
+  }
+}
+
+bool Recording::read_handled_exception() {
+  if (handles_at_entry_) return stop(BreakCode::kUnguardable, "the exception that the caller handles");
+  if (guards_.once(&held_)) guards_.add(NoExceptionGuard{}, nullptr);
+  return true;
+}
+
+}  // namespace stator
