@@ -37,6 +37,8 @@ class TensorProgram {
   virtual bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const = 0;
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
+  // The graph as Python backends receive it (borrowed); nullptr where none was made.
+  virtual PyObject* graph_module() const { return nullptr; }
 };
 
 // Recording of the tensor operations of one capture. While it lives, operators of this thread are recorded,
@@ -55,11 +57,15 @@ class DomainCapture {
   virtual bool runs_own_code() const { return false; }
   // Grows with every operator that is recorded.
   virtual size_t recorded() const { return 0; }
-  // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. nullptr:
-  // see broken(). `captured` receives the real tensor behind each input that is not one of the arguments,
-  // nullptr for those that are.
-  virtual std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs,
-                                                std::vector<Ref<>>& captured) = 0;
+  // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. False: see
+  // broken(). `captured` receives the real tensor behind each input that is not one of the arguments, nullptr
+  // for those that are.
+  virtual bool finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) = 0;
+  // After finish: gives the graph to a backend (None: the native one, or what the layer above has registered
+  // under a name, or a Python callable). `sources` has one text per input, empty for those that have a name
+  // already. nullptr with a Python error set: the backend's own; without one: see broken().
+  virtual std::unique_ptr<TensorProgram> compile(PyObject* backend,
+                                                 const std::vector<std::string>& sources) = 0;
 };
 
 class Domain {

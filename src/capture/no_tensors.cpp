@@ -15,7 +15,8 @@ class EmptyCapture final : public DomainCapture {
  public:
   Ref<> input(PyObject*, const std::string&) override { return {}; }
   const Break* broken() const override { return nullptr; }
-  std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>&, std::vector<Ref<>>&) override {
+  bool finish(const std::vector<PyObject*>&, std::vector<Ref<>>&) override { return true; }
+  std::unique_ptr<TensorProgram> compile(PyObject*, const std::vector<std::string>&) override {
     return std::make_unique<EmptyProgram>();
   }
 };

@@ -6,26 +6,15 @@
 
 #include <stdexcept>
 
+#include "backends/below_autograd.h"
 #include "backends/native/boxing.h"
 #include "backends/native/modes.h"
-#include "torch/hidden_kernels.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
 
 namespace stator::native {
 
 namespace {
-
-// Python's factory functions (randint_like) call torch below autograd. It shows where an operator without a
-// derivative has outputs without a history.
-bool was_below_autograd(const ir::Graph& graph, const ir::Node& node, const OperatorInfo& info) {
-  if (info.written != 0 || info.composite_implicit || !has_no_derivative(info.handle)) return false;
-  for (ir::ValueId value : ir::Graph::outputs(node)) {
-    const ir::Value& output = graph.value(value);
-    if (output.requires_grad() || output.alias != ir::AliasKind::kFresh) return false;
-  }
-  return true;
-}
 
 struct Instruction {
   enum class Kind : uint8_t { call, mode, data, constant };

@@ -4,9 +4,13 @@
 
 #include <structmember.h>
 
+#include <chrono>
 #include <cstddef>
 
+#include "bindings/capture/identity.h"
+#include "bindings/capture/stance.h"
 #include "capture/hook/engine.h"
+#include "capture/marks/mark.h"
 #include "capture/no_tensors.h"
 #include "capture/programs/entry.h"
 
@@ -22,24 +26,91 @@ struct State {
   std::vector<CaptureStop> stops;
   std::vector<std::string> misses;  // the guard that failed before each capture but the first
   bool native = false;              // given up: runs as it is from now on
-  bool capturing = false;
-  bool whole = false;  // a stop is an error
-  int limit = 8;
+  bool whole = false;               // a stop is an error
+  int limit = -1;                   // of captures; negative: the setting's
+  std::optional<bool> dynamic;
 };
 
 struct Compiled {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
+  PyObject* backend;
+  PyObject* on_entry;  // called with the guards of each new capture; or None
+  PyObject* on_miss;   // called with the guard that failed before a further capture; or None
   PyObject* dict;
   PyObject* weak_references;
   State* state;
 };
+
+PyObject* strings(const std::vector<std::string>& texts) {
+  auto list = Ref<>::steal(PyList_New(0));
+  for (const std::string& text : texts) {
+    auto item =
+        Ref<>::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    if (!list || !item || PyList_Append(list.get(), item.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
 
 std::string text_of(const CaptureStop& stop) {
   std::string text = reason(*stop.code).code;
   if (!stop.detail.empty()) text += ": " + stop.detail;
   if (!stop.file.empty()) text += " (" + stop.file + ":" + std::to_string(stop.line) + ")";
   return text;
+}
+
+// A capture in progress anywhere in the process: there is one at a time, and what other threads call
+// meanwhile runs as it is. Guarded by the GIL.
+bool capture_running = false;
+
+class CaptureTurn {
+ public:
+  CaptureTurn() { capture_running = true; }
+  ~CaptureTurn() { capture_running = false; }
+  CaptureTurn(const CaptureTurn&) = delete;
+  CaptureTurn& operator=(const CaptureTurn&) = delete;
+};
+
+// The user's line as it stands in the file; empty where it cannot be read.
+std::string source_line(const CaptureStop& stop) {
+  if (stop.file.empty()) return {};
+  auto linecache = Ref<>::steal(PyImport_ImportModule("linecache"));
+  auto line = Ref<>::steal(
+      linecache ? PyObject_CallMethod(linecache.get(), "getline", "si", stop.file.c_str(), stop.line)
+                : nullptr);
+  const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    return {};
+  }
+  std::string trimmed = text;
+  trimmed.erase(0, trimmed.find_first_not_of(" \t"));
+  trimmed.erase(trimmed.find_last_not_of(" \t\n") + 1);
+  return trimmed;
+}
+
+void raise_not_whole(const CaptureStop& stop) {
+  const BreakReason& why = reason(*stop.code);
+  std::string message = "stator: the function could not be captured whole: " + text_of(stop);
+  if (const std::string line = source_line(stop); !line.empty()) message += "\n    " + line;
+  message += std::string("\n  reason: ") + why.message;
+  if (*why.hint != '\0') message += std::string("\n  hint: ") + why.hint;
+  PyErr_SetString(capture_error, message.c_str());
+}
+
+// Tells the hooks of one function and the one of all functions. False with a Python error set.
+bool tell_miss(Compiled* self, const std::string& guard) {
+  for (PyObject* hook : {self->on_miss, settings.miss_hook}) {
+    if (hook == nullptr || hook == Py_None) continue;
+    auto text =
+        Ref<>::steal(PyUnicode_DecodeUTF8(guard.data(), static_cast<Py_ssize_t>(guard.size()), "replace"));
+    auto done = Ref<>::steal(
+        text ? hook == self->on_miss ? PyObject_CallOneArg(hook, text.get())
+                                     : PyObject_CallFunctionObjArgs(hook, self->function, text.get(), nullptr)
+             : nullptr);
+    if (!done) return false;
+  }
+  return true;
 }
 
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
@@ -49,25 +120,39 @@ PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags
 // Captures this call and serves it, or runs the function as it is.
 PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   State& state = *self->state;
-  if (static_cast<int>(state.entries.size()) >= state.limit) {
+  const int limit = state.limit < 0 ? settings.recompile_limit : state.limit;
+  if (!state.entries.empty()) {
+    const std::string guard = state.misses.back();
+    if (settings.error_on_recompile) {
+      PyErr_Format(capture_error, "stator: a second capture is needed, since this no longer holds: %s",
+                   guard.c_str());
+      return nullptr;
+    }
+    if (!tell_miss(self, guard)) return nullptr;
+  }
+  if (static_cast<int>(state.entries.size()) >= limit) {
     state.native = true;
     const std::string message =
-        "stator: " + std::to_string(state.limit) +
+        "stator: " + std::to_string(limit) +
         " captures of one function; it runs without capture from now on. The guard that failed last: " +
         (state.misses.empty() ? "none" : state.misses.back());
     if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) < 0) return nullptr;
     return call_natively(self, arguments, flags, keywords);
   }
   CaptureStop why;
-  state.capturing = true;
-  std::shared_ptr<Entry> entry =
-      Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords, why);
-  state.capturing = false;
+  const auto start = std::chrono::steady_clock::now();
+  const CaptureOptions options{self->backend, state.dynamic};
+  std::shared_ptr<Entry> entry;
+  {
+    CaptureTurn turn;
+    entry = Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords,
+                           options, why);
+  }
   if (!entry) {
     state.stops.push_back(why);
+    if (PyErr_Occurred()) return nullptr;  // the backend's own
     if (state.whole) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      ("stator: the function could not be captured whole: " + text_of(why)).c_str());
+      raise_not_whole(why);
       return nullptr;
     }
     state.native = state.entries.empty();
@@ -75,7 +160,13 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
   }
   std::vector<PyObject*> tensors;
   std::string failed;
+  entry->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   state.entries.push_back(entry);
+  if (self->on_entry != Py_None) {
+    auto guards = Ref<>::steal(strings(entry->guards()));
+    auto told = Ref<>::steal(guards ? PyObject_CallOneArg(self->on_entry, guards.get()) : nullptr);
+    if (!told) return nullptr;
+  }
   if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, &failed)) {
     state.misses.push_back(failed);
     return call_natively(self, arguments, flags, keywords);
@@ -86,7 +177,8 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   auto* self = reinterpret_cast<Compiled*>(object);
   State& state = *self->state;
-  if (state.native || state.capturing || thread_context.recording != nullptr) {
+  if (state.native || thread_stance == Stance::force_eager || settings.disable ||
+      thread_context.recording != nullptr) {
     return call_natively(self, arguments, flags, keywords);
   }
   try {
@@ -101,13 +193,13 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
       entry->hits++;
       return entry->run(tensors, arguments);
     }
+    if (thread_stance == Stance::run_only || capture_running)
+      return call_natively(self, arguments, flags, keywords);
     if (!state.entries.empty()) state.misses.push_back(failed);
     return capture_and_call(self, arguments, flags, keywords);
   } catch (const std::bad_alloc&) {
-    state.capturing = false;
     return PyErr_NoMemory();
   } catch (const std::exception& error) {
-    state.capturing = false;
     if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "stator: %s", error.what());
     return nullptr;
   }
@@ -121,6 +213,9 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   auto* self = reinterpret_cast<Compiled*>(object);
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->function);
+  Py_VISIT(self->backend);
+  Py_VISIT(self->on_entry);
+  Py_VISIT(self->on_miss);
   Py_VISIT(self->dict);
   return 0;
 }
@@ -128,6 +223,9 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
 int clear(PyObject* object) {
   auto* self = reinterpret_cast<Compiled*>(object);
   Py_CLEAR(self->function);
+  Py_CLEAR(self->backend);
+  Py_CLEAR(self->on_entry);
+  Py_CLEAR(self->on_miss);
   Py_CLEAR(self->dict);
   return 0;
 }
@@ -144,11 +242,12 @@ void deallocate(PyObject* object) {
 }
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"fn", "fullgraph", "limit", nullptr};
-  PyObject* function;
-  int whole = 0, limit = 8;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|pi:Compiled", const_cast<char**>(names), &function,
-                                   &whole, &limit)) {
+  static const char* names[] = {"fn",      "fullgraph", "limit",   "backend",
+                                "dynamic", "on_entry",  "on_miss", nullptr};
+  PyObject *function, *backend = Py_None, *dynamic = Py_None, *on_entry = Py_None, *on_miss = Py_None;
+  int whole = 0, limit = -1;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|piOOOO:Compiled", const_cast<char**>(names),
+                                   &function, &whole, &limit, &backend, &dynamic, &on_entry, &on_miss)) {
     return nullptr;
   }
   if (!PyCallable_Check(function)) {
@@ -161,21 +260,19 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   auto* self = reinterpret_cast<Compiled*>(object.get());
   self->vectorcall = &call;
   self->function = Py_NewRef(function);
+  self->backend = Py_NewRef(backend);
+  self->on_entry = Py_NewRef(on_entry);
+  self->on_miss = Py_NewRef(on_miss);
   self->state = new (std::nothrow) State;
   if (self->state == nullptr) return PyErr_NoMemory();
   self->state->whole = whole != 0;
   self->state->limit = limit;
-  return object.release();
-}
-
-PyObject* strings(const std::vector<std::string>& texts) {
-  auto list = Ref<>::steal(PyList_New(0));
-  for (const std::string& text : texts) {
-    auto item =
-        Ref<>::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    if (!list || !item || PyList_Append(list.get(), item.get()) < 0) return nullptr;
+  if (dynamic != Py_None) {
+    const int truth = PyObject_IsTrue(dynamic);
+    if (truth < 0) return nullptr;
+    self->state->dynamic = truth != 0;
   }
-  return list.release();
+  return copy_identity(object.get(), function) ? object.release() : nullptr;
 }
 
 PyObject* get_entries(PyObject* object, void*) {
@@ -185,9 +282,11 @@ PyObject* get_entries(PyObject* object, void*) {
   for (const auto& entry : self->state->entries) {
     auto guards = Ref<>::steal(strings(entry->guards()));
     if (!guards) return nullptr;
+    PyObject* module = entry->graph_module();
     auto row = Ref<>::steal(Py_BuildValue(
-        "{s:O,s:s,s:n,s:K}", "guards", guards.get(), "graph", entry->graph_text().c_str(), "nodes",
-        static_cast<Py_ssize_t>(entry->node_count()), "hits", static_cast<unsigned long long>(entry->hits)));
+        "{s:O,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "graph", entry->graph_text().c_str(), "nodes",
+        static_cast<Py_ssize_t>(entry->node_count()), "hits", static_cast<unsigned long long>(entry->hits),
+        "seconds", entry->seconds, "graph_module", module != nullptr ? module : Py_None));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();
@@ -198,6 +297,19 @@ PyObject* get_breaks(PyObject* object, void*) {
   for (const CaptureStop& stop : reinterpret_cast<Compiled*>(object)->state->stops)
     texts.push_back(text_of(stop));
   return strings(texts);
+}
+
+PyObject* get_stops(PyObject* object, void*) {
+  auto list = Ref<>::steal(PyList_New(0));
+  for (const CaptureStop& stop : reinterpret_cast<Compiled*>(object)->state->stops) {
+    const BreakReason& why = reason(*stop.code);
+    auto row =
+        Ref<>::steal(Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:s}", "code", why.code, "message", why.message,
+                                   "hint", why.hint, "detail", stop.detail.c_str(), "file", stop.file.c_str(),
+                                   "line", stop.line, "source", source_line(stop).c_str()));
+    if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
 }
 
 PyObject* get_misses(PyObject* object, void*) {
@@ -215,6 +327,7 @@ PyObject* reset(PyObject* object, PyObject*) {
 
 PyMemberDef members[] = {
     {"__wrapped__", T_OBJECT, offsetof(Compiled, function), READONLY, "The callable that is compiled."},
+    {"backend", T_OBJECT, offsetof(Compiled, backend), READONLY, "What runs its graphs."},
     {"__dictoffset__", T_PYSSIZET, offsetof(Compiled, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Compiled, weak_references), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Compiled, vectorcall), READONLY, nullptr},
@@ -223,6 +336,7 @@ PyGetSetDef properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"entries", get_entries, nullptr, "The captures: guards, graph, nodes, hits.", nullptr},
     {"breaks", get_breaks, nullptr, "Why captures were given up.", nullptr},
+    {"stops", get_stops, nullptr, "The same, taken apart: code, message, hint, detail, file, line.", nullptr},
     {"misses", get_misses, nullptr, "The guard that failed before each further capture.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."},
@@ -245,6 +359,9 @@ PyType_Spec spec = {"stator._capture.Compiled", sizeof(Compiled), 0,
 bool add_compiled(PyObject* module) {
   auto type = Ref<>::steal(PyType_FromSpec(&spec));
   if (!type || PyModule_AddObjectRef(module, "Compiled", type.get()) < 0) return false;
+  recognise_mark(reinterpret_cast<PyTypeObject*>(type.get()), [](PyObject* object) {
+    return Marked{Mark::captured, reinterpret_cast<Compiled*>(object)->function};
+  });
   auto capsule = Ref<>::steal(
       PyCapsule_New(reinterpret_cast<void*>(&install_domain), "stator._capture._install_domain", nullptr));
   return capsule && PyModule_AddObjectRef(module, "_install_domain", capsule.get()) == 0;

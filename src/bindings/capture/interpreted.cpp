@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "bindings/capture/identity.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
 
@@ -113,21 +114,6 @@ PyType_Spec spec = {
     slots};
 
 PyObject* interpreted_type = nullptr;  // kept for the life of the process
-
-// What functools.update_wrapper copies, for callables that have it.
-bool copy_identity(PyObject* to, PyObject* from) {
-  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {
-    auto value = Ref<>::steal(PyObject_GetAttrString(from, name));
-    if (!value) {
-      if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
-      PyErr_Clear();
-      continue;
-    }
-    auto dict = Ref<>::steal(PyObject_GenericGetDict(to, nullptr));
-    if (!dict || PyDict_SetItemString(dict.get(), name, value.get()) < 0) return false;
-  }
-  return true;
-}
 
 PyObject* interpret_function(PyObject*, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"fn", "instructions", nullptr};

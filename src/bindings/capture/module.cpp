@@ -1,6 +1,8 @@
 // bindings/capture/module.cpp: the extension module stator._capture.
 #include "bindings/capture/compiled.h"
 #include "bindings/capture/interpreted.h"
+#include "bindings/capture/marked.h"
+#include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
 #include "capture/interpreter/gadget.h"
@@ -70,7 +72,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 PyMODINIT_FUNC PyInit__capture() {
   auto module = stator::Ref<>::steal(PyModule_Create(&stator::definition));
   if (!module || !stator::Engine::get().start() || !stator::make_gadgets() ||
-      !stator::add_interpreted(module.get()) || !stator::add_compiled(module.get()))
+      !stator::add_interpreted(module.get()) || !stator::add_stance(module.get()) ||
+      !stator::add_marked(module.get()) || !stator::add_compiled(module.get()))
     return nullptr;
   return module.release();
 }

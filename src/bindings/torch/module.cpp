@@ -1,7 +1,7 @@
 // src/bindings/torch/module.cpp: the extension module stator._torch.
 #include <torch/csrc/utils/pybind.h>
 
-#include "backends/native/tensor_program.h"
+#include "backends/choose.h"
 #include "bindings/torch/bind_trace.h"
 #include "torch/capture_break.h"
 #include "torch/dispatch_fallback.h"
@@ -13,5 +13,5 @@ PYBIND11_MODULE(_torch, module) {
   module.attr("CaptureBreak") = py::reinterpret_borrow<py::object>(stator::capture_break_type());
   stator::bind_trace(module);
   py::module_::import("stator._capture");
-  if (!stator::install_torch_domain(&stator::native::make_tensor_program)) throw py::error_already_set();
+  if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
 }

@@ -128,6 +128,8 @@ class GuardSet {
     for (size_t i = sources_.size(); i < guards_.size(); i++) sources_.push_back(source_of(subjects_[i]));
   }
   size_t size() const { return guards_.size(); }
+  // Keeps an object alive for as long as the guards are.
+  void keep(PyObject* object) { kept_.push_back(Ref<>::share(object)); }
   // Each guard in words: what is looked at, and what is expected.
   std::vector<std::string> describe() const;
 
@@ -151,6 +153,7 @@ class GuardSet {
   std::vector<size_t> plain_;        // guards that are no words: tensors and the like, which come last
   std::vector<PyObject*> subjects_;  // meaningful while the capture is in progress
   std::vector<std::string> sources_;
+  std::vector<Ref<>> kept_;
   std::unordered_map<const void*, size_t> seen_;
 };
 

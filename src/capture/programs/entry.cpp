@@ -36,7 +36,8 @@ class CaptureScope {
 }  // namespace
 
 std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
-                                      Py_ssize_t count, PyObject* keywords, CaptureStop& why) {
+                                      Py_ssize_t count, PyObject* keywords, const CaptureOptions& options,
+                                      CaptureStop& why) {
   auto entry = std::make_unique<Entry>();
   std::unique_ptr<DomainCapture> capture = domain.begin();
   if (!capture) {
@@ -95,12 +96,13 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (entry->result_ == Rebuild::kStopped || !entry->effects_.describe(entry->rebuild_, describing))
     return give_up(BreakCode::kUnguardable, "the result");
   std::vector<Ref<>> captured;
-  entry->program_ = capture->finish(outputs, captured);
-  if (!entry->program_) {
+  if (!capture->finish(outputs, captured)) {
     const Break* broken = capture->broken();
-    return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(BreakCode::kBackendFailed, {});
+    return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(BreakCode::kInternal, {});
   }
+  std::vector<std::string> sources;
   for (const Ref<>& tensor : captured) {
+    sources.push_back(tensor ? recording.source(tensor.get()) : std::string());
     if (tensor) {
       if (!recording.is_pinned(tensor.get()))
         return give_up(BreakCode::kUnguardable,
@@ -118,6 +120,15 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   entry->guards_.name([&](PyObject* subject) { return recording.source(subject); });
   if (!entry->guards_.seal())
     return give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
+  entry->program_ = capture->compile(options.backend, sources);
+  if (!entry->program_) {
+    if (PyErr_Occurred()) {
+      ErrorScope backends_own;  // put back when give_up is done
+      return give_up(BreakCode::kBackendFailed, {});
+    }
+    const Break* broken = capture->broken();
+    return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(BreakCode::kBackendFailed, {});
+  }
   return entry;
 }
 

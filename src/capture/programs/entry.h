@@ -12,12 +12,18 @@
 
 namespace stator {
 
+// What the user asked for when the function was compiled.
+struct CaptureOptions {
+  PyObject* backend = Py_None;  // borrowed; see DomainCapture::compile
+  std::optional<bool> dynamic;  // sizes: all symbolic, none, or those that changed
+};
+
 class Entry {
  public:
-  // Captures one call. Nothing: `why` says why, and no Python error is set unless it is one that is not the
-  // capture's.
+  // Captures one call. Nothing: `why` says why. A Python error is set only where the backend raised one.
   static std::unique_ptr<Entry> capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
-                                        Py_ssize_t count, PyObject* keywords, CaptureStop& why);
+                                        Py_ssize_t count, PyObject* keywords, const CaptureOptions& options,
+                                        CaptureStop& why);
 
   // The tensors that the call carries, if the capture serves it. Otherwise `failed` (if given) tells the
   // first guard that failed.
@@ -29,7 +35,9 @@ class Entry {
   std::vector<std::string> guards() const;
   std::string graph_text() const { return program_->graph_text(); }
   size_t node_count() const { return program_->node_count(); }
+  PyObject* graph_module() const { return program_->graph_module(); }
   uint64_t hits = 0;
+  double seconds = 0;  // that the capture took, with the backend's work
 
  private:
   std::vector<ArgumentSpec> arguments_;

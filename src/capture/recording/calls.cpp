@@ -5,6 +5,7 @@
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/traits.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/marks/mark.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/recording.h"
 
@@ -57,6 +58,8 @@ bool Recording::before_call_with(PyObject* callable, PyObject* const* arguments,
     return before_call_with(function, all.data(), count + 1);
   }
   if (is_python_function(callable)) return true;  // its frame is entered, and asked for then
+  if (const Marked marked = mark_of(callable); marked.mark != Mark::none)
+    return before_marked_call(marked, callable, arguments, count);
   expect_result();
   if (PyType_Check(callable) || PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
       Py_IS_TYPE(callable, &PyWrapperDescr_Type) || cpython::is_method_wrapper(callable)) {

@@ -61,6 +61,8 @@ class Recording {
   }
   // Whether a frame is none of the program's: the domain's own code, or code that is executed, not captured.
   bool outside() const { return capture_.runs_own_code(); }
+  // A call of a function whose result the user wants kept as a constant: made outside of the capture.
+  PyObject* constant_result(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords);
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
@@ -117,6 +119,8 @@ class Recording {
  private:
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+  bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
+                          Py_ssize_t count);
   bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
 

@@ -5,6 +5,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/Exceptions.h>
@@ -15,11 +16,13 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <array>
+#include <optional>
 
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/session.h"
+#include "torch/tracer.h"
 
 namespace stator {
 namespace {
@@ -93,19 +96,32 @@ class TorchCapture final : public DomainCapture {
 
   const Break* broken() const override { return session_->broken ? &*session_->broken : nullptr; }
 
-  std::unique_ptr<TensorProgram> finish(const std::vector<PyObject*>& outputs,
-                                        std::vector<Ref<>>& captured) override {
+  bool finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) override {
     try {
       std::vector<at::Tensor> tensors;
       for (PyObject* output : outputs) tensors.push_back(THPVariable_Unpack(output));
       session_->finish(tensors);
       session_->leave();
       entered_ = false;
-      if (session_->broken) return nullptr;
+      flag_.set(false);
+      if (session_->broken) return false;
       for (const Session::Lifted& lifted : session_->inputs) {
         captured.push_back(lifted.tracer.defined() ? Ref<>() : Ref<>::steal(THPVariable_Wrap(lifted.tensor)));
       }
-      return backend_(session_);
+      return true;
+    } catch (const std::exception& error) {
+      session_->note_break(BreakCode::kInternal, error.what());
+      return false;
+    }
+  }
+
+  std::unique_ptr<TensorProgram> compile(PyObject* backend,
+                                         const std::vector<std::string>& sources) override {
+    try {
+      return backend_(session_, backend, sources);
+    } catch (py::error_already_set& error) {
+      error.restore();
+      return nullptr;
     } catch (const std::exception& error) {
       session_->note_break(BreakCode::kInternal, error.what());
       return nullptr;

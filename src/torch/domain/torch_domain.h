@@ -1,15 +1,22 @@
 // src/torch/domain/torch_domain.h: the torch layer as the domain of the capture layer.
 #pragma once
 
+#include <Python.h>
+
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace stator {
 
 class Session;
 class TensorProgram;
 
-// Makes a captured graph ready to run. Throws where it cannot.
-using GraphBackend = std::unique_ptr<TensorProgram> (*)(std::shared_ptr<Session>);
+// Makes a captured graph ready to run by the backend that the user asked for; `sources` as in
+// DomainCapture::compile. Throws, or returns nullptr with a Python error set where the backend raised it and
+// without one where it declined.
+using GraphBackend = std::unique_ptr<TensorProgram> (*)(std::shared_ptr<Session>, PyObject* backend,
+                                                        const std::vector<std::string>& sources);
 
 // Gives the capture layer (stator._capture, which must be imported) torch's tensors. False with a Python
 // error set.

@@ -1,0 +1,221 @@
+// src/backends/fx/convert.cpp: walks the graph and has stator.fx_graph make a torch.fx node for each of its
+// nodes.
+#include "backends/fx/convert.h"
+
+#include <torch/csrc/Device.h>
+#include <torch/csrc/DynamicTypes.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "backends/below_autograd.h"
+#include "backends/fx/operands.h"
+#include "torch/operator_info.h"
+#include "torch/operator_table.h"
+
+namespace stator::fx {
+namespace {
+
+std::vector<int64_t> numbers(std::span<const shape::Dim> dims) {
+  std::vector<int64_t> result;
+  for (const shape::Dim& dim : dims) {
+    if (dim.is_expr()) throw std::runtime_error("torch.fx backends do not take symbolic sizes yet");
+    result.push_back(dim.number());
+  }
+  return result;
+}
+
+// What a value is, for meta["val"], which is made only when a backend asks for it.
+py::object describe(const ir::Graph& graph, uint32_t id) {
+  const ir::Value& value = graph.value(ir::ValueId{id});
+  if (!value.is_tensor()) return py::none();
+  py::dict row;
+  row["size"] = numbers(graph.sizes(value));
+  row["stride"] = numbers(graph.strides(value));
+  row["offset"] = value.storage_offset.number();
+  row["dtype"] = py::reinterpret_borrow<py::object>(
+      reinterpret_cast<PyObject*>(torch::getTHPDtype(static_cast<at::ScalarType>(value.dtype))));
+  row["device"] = py::reinterpret_steal<py::object>(
+      THPDevice_New(c10::Device(static_cast<c10::DeviceType>(value.device.type), value.device.index)));
+  row["requires_grad"] = value.requires_grad();
+  row["conj"] = (value.flags & ir::kConjugate) != 0;
+  row["neg"] = (value.flags & ir::kNegative) != 0;
+  const bool is_same = value.alias == ir::AliasKind::kSame;
+  row["same"] = is_same ? py::object(py::int_(index(value.base))) : py::none();
+  row["storage"] = value.storage == ir::ValueId::kNone ? id : index(value.storage);
+  return row;
+}
+
+py::object overload_of(const OperatorInfo& info) {
+  static auto* const known = new std::unordered_map<uint32_t, py::object>;  // lives as long as the process
+  py::object& found = (*known)[static_cast<uint32_t>(info.id)];
+  if (!found) {
+    const std::string& name = info.handle.operator_name().name;
+    const size_t colons = name.find("::");
+    const std::string overload = info.handle.operator_name().overload_name;
+    found = py::module_::import("torch")
+                .attr("ops")
+                .attr(name.substr(0, colons).c_str())
+                .attr(name.substr(colons + 2).c_str())
+                .attr(overload.empty() ? "default" : overload.c_str());
+  }
+  return found;
+}
+
+class Converter {
+ public:
+  Converter(const std::shared_ptr<Session>& session, const py::list& examples,
+            const std::vector<std::string>& sources)
+      : graph_(session->graph),
+        examples_(examples),
+        sources_(sources),
+        values_(graph_.value_count()),
+        used_(values_.size()) {
+    const auto note = [&](ir::ValueId value) { used_[index(value)] = true; };
+    for (const ir::Node& node : graph_.nodes()) graph_.for_each_use(node, note);
+    for (ir::ValueId value : graph_.outputs()) note(value);
+    // The module keeps what it needs of the session for as long as somebody may ask for a value.
+    builder_ =
+        py::module_::import("stator.fx_graph")
+            .attr("GraphBuilder")(
+                py::cpp_function([session](uint32_t value) { return describe(session->graph, value); }),
+                py::cpp_function(
+                    [session](uint32_t line) { return session->graph.lines().stack_text(LineId{line}); }));
+    call_ = builder_.attr("call");
+    item_ = builder_.attr("item");
+    constant_ = [this](py::object object) { return builder_.attr("constant")(object); };
+  }
+
+  Converted run() {
+    std::unordered_map<uint32_t, size_t> input_of;
+    for (const ir::Input& input : graph_.inputs()) {
+      const uint32_t value = index(input.value);
+      input_of.emplace(value, input_of.size());
+      const size_t position = input_of.size() - 1;
+      const std::string& source = sources_[position].empty() ? graph_.text(input.source) : sources_[position];
+      values_[value] = builder_.attr("placeholder")(source, py::object(examples_[position]), value);
+    }
+    for (const ir::Node& node : graph_.nodes()) convert_node(node);
+
+    Converted result;
+    py::list outputs;
+    for (ir::ValueId output : graph_.outputs()) {
+      ir::ValueId root = output;
+      while (graph_.value(root).alias == ir::AliasKind::kSame) root = graph_.value(root).base;
+      if (const auto input = input_of.find(index(root)); input != input_of.end()) {
+        result.outputs.push_back({true, input->second});
+      } else {
+        result.outputs.push_back({false, outputs.size()});
+        outputs.append(values_[index(output)]);
+      }
+    }
+    result.module = builder_.attr("finish")(outputs);
+    return result;
+  }
+
+ private:
+  void convert_node(const ir::Node& node) {
+    const ir::Operator& op = graph_.op_of(node);
+    if (op.flags.has(ir::OpFlag::kMode)) return mode(node, op.name);
+    if (node.op == ir::op::kConstant) {
+      values_[index(node.first_output)] = operand(graph_.operands(node)[0]);
+      return;
+    }
+    if (node.op == data_operator()) {
+      values_[index(node.first_output)] = builder_.attr("data")(
+          operand(graph_.operands(node)[0]), index(node.first_output), static_cast<uint32_t>(node.line));
+      return;
+    }
+    const OperatorInfo* info = torch_operator(node.op);
+    if (info == nullptr) throw std::runtime_error("torch.fx has no form of " + op.name);
+    call(node, *info, op.flags.has(ir::OpFlag::kReturnsList));
+  }
+
+  void mode(const ir::Node& node, const std::string& name) {
+    py::list arguments;
+    for (const ir::Operand& each : graph_.operands(node)) arguments.append(operand(each));
+    builder_.attr("mode")(name, arguments, static_cast<uint32_t>(node.line));
+  }
+
+  void call(const ir::Node& node, const OperatorInfo& info, bool returns_list) {
+    const c10::FunctionSchema& schema = info.handle.schema();
+    const auto operands = graph_.operands(node);
+    size_t positional = 0;
+    for (size_t i = 0; i < operands.size() && !schema.arguments()[i].kwarg_only(); i++) {
+      if (!is_default(graph_, operands[i], schema.arguments()[i])) positional = i + 1;
+    }
+    py::tuple arguments(positional);
+    py::dict keywords;
+    for (size_t i = 0; i < operands.size(); i++) {
+      const c10::Argument& argument = schema.arguments()[i];
+      if (i < positional) {
+        arguments[i] = operand(operands[i]);
+      } else if (argument.kwarg_only() && !is_default(graph_, operands[i], argument)) {
+        keywords[argument.name().c_str()] = operand(operands[i]);
+      }
+    }
+    const bool single = !returns_list && schema.returns().size() == 1 && node.output_count == 1 &&
+                        schema.returns()[0].type()->kind() == c10::TypeKind::TensorType;
+    const uint32_t first = index(node.first_output);
+    const py::object result =
+        call_(overload_of(info), arguments, keywords, single ? py::object(py::int_(first)) : py::none(),
+              static_cast<uint32_t>(node.line), was_below_autograd(graph_, node, info));
+    if (single) {
+      values_[first] = result;
+    } else {
+      take_results(node, schema, result, returns_list);
+    }
+  }
+
+  // An operator that returns several tensors, a list of them, or both.
+  void take_results(const ir::Node& node, const c10::FunctionSchema& schema, const py::object& result,
+                    bool returns_list) {
+    const auto is_tensor = [](const c10::Argument& r) {
+      return r.type()->kind() == c10::TypeKind::TensorType;
+    };
+    const auto is_list = [](const c10::Argument& r) { return r.type()->kind() == c10::TypeKind::ListType; };
+    const auto& returns = schema.returns();
+    uint32_t next = index(node.first_output);
+    const uint32_t end = next + node.output_count;
+    if (returns_list || (returns.size() == 1 && is_list(returns[0]))) {
+      for (size_t i = 0; next < end; i++) take(next++, result, i);
+      return;
+    }
+    const auto lists = std::ranges::count_if(returns, is_list);
+    const auto tensors = std::ranges::count_if(returns, is_tensor);
+    if (lists > 1) throw std::runtime_error("torch.fx has no form of an operator that returns several lists");
+    for (size_t i = 0; i < returns.size() && next < end; i++) {
+      if (is_tensor(returns[i])) {
+        take(next++, result, i);
+      } else if (is_list(returns[i])) {
+        const auto count = static_cast<size_t>(node.output_count) - static_cast<size_t>(tensors);
+        const py::object list = item_(result, i, py::none());
+        for (size_t j = 0; j < count; j++) take(next++, list, j);
+      }
+    }
+  }
+
+  void take(uint32_t value, const py::object& from, size_t position) {
+    if (used_[value]) values_[value] = item_(from, position, value);
+  }
+
+  py::object operand(const ir::Operand& each) { return object_of(graph_, each, values_, constant_); }
+
+  const ir::Graph& graph_;
+  const py::list& examples_;
+  const std::vector<std::string>& sources_;
+  ValueObjects values_;
+  std::vector<bool> used_;
+  py::object builder_, call_, item_;
+  AddConstant constant_;
+};
+
+}  // namespace
+
+Converted convert(const std::shared_ptr<Session>& session, const py::list& examples,
+                  const std::vector<std::string>& sources) {
+  return Converter(session, examples, sources).run();
+}
+
+}  // namespace stator::fx

@@ -1,0 +1,72 @@
+// src/backends/fx/fx_program.cpp: hands the graph to a Python backend and calls what it gives back.
+#include "backends/fx/fx_program.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "backends/fx/convert.h"
+#include "core/ir/print.h"
+
+namespace stator::fx {
+namespace {
+
+class FxProgram final : public TensorProgram {
+ public:
+  FxProgram(std::shared_ptr<Session> session, Converted converted, Ref<> callable)
+      : session_(std::move(session)),
+        module_(Ref<>::steal(converted.module.release().ptr())),
+        outputs_(std::move(converted.outputs)),
+        callable_(std::move(callable)),
+        inputs_(session_->inputs.size()) {
+    for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
+    session_->inputs.clear();  // tensors die where the program lets them die
+  }
+
+  bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const override {
+    auto result = Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
+    if (!result) return false;
+    auto items = Ref<>::steal(
+        PySequence_Fast(result.get(), "what a backend returns must give a tuple or list of tensors"));
+    if (!items) return false;
+    if (PySequence_Fast_GET_SIZE(items.get()) != returned_) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "stator: the backend's callable returned %zd values, the graph has %zd",
+                   PySequence_Fast_GET_SIZE(items.get()), returned_);
+      return false;
+    }
+    for (const OutputPlace& output : outputs_) {
+      PyObject* tensor = output.is_input
+                             ? inputs[output.index]
+                             : PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(output.index));
+      outputs.push_back(Ref<>::share(tensor));
+    }
+    return true;
+  }
+  std::string graph_text() const override { return ir::print(session_->graph); }
+  size_t node_count() const override { return session_->graph.nodes().size(); }
+  PyObject* graph_module() const override { return module_.get(); }
+
+ private:
+  std::shared_ptr<Session> session_;
+  Ref<> module_;
+  std::vector<OutputPlace> outputs_;
+  Ref<> callable_;
+  size_t inputs_;
+  Py_ssize_t returned_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session, PyObject* backend,
+                                               const std::vector<std::string>& sources) {
+  py::list examples;
+  for (const Session::Lifted& lifted : session->inputs)
+    examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(lifted.tensor)));
+  Converted converted = convert(session, examples, sources);
+  py::object callable = py::module_::import("stator.backends.handover")
+                            .attr("compile_graph")(py::handle(backend), converted.module, examples);
+  if (callable.is_none()) return nullptr;
+  return std::make_unique<FxProgram>(std::move(session), std::move(converted),
+                                     Ref<>::steal(callable.release().ptr()));
+}
+
+}  // namespace stator::fx

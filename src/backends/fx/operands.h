@@ -1,0 +1,25 @@
+// src/backends/fx/operands.h: operands of a node as the Python objects that a torch.fx node holds.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <functional>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace stator::fx {
+
+// What stands for each value so far; no object where it has none.
+using ValueObjects = std::vector<py::object>;
+// Makes an object that source text cannot express (a tensor, a generator) part of the module.
+using AddConstant = std::function<py::object(py::object)>;
+
+py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const ValueObjects& values,
+                     const AddConstant& constant);
+
+// Whether the operand is what the schema has as the argument's default: torch.fx graphs leave those out.
+bool is_default(const ir::Graph& graph, const ir::Operand& operand, const c10::Argument& argument);
+
+}  // namespace stator::fx

@@ -1,0 +1,28 @@
+// capture/marks/mark.h: what a user said about a callable, as a capture that meets it must know.
+#ifndef STATOR_CAPTURE_MARKS_MARK_H
+#define STATOR_CAPTURE_MARKS_MARK_H
+
+#include "capture/cpython/python.h"
+
+namespace stator {
+
+enum class Mark : uint8_t {
+  none,
+  captured,  // stands for a function that is compiled on its own: looked through
+  disabled,  // never captured
+  skipped,   // its own frame is not captured; what it calls may be
+  constant,  // called once, when it is captured; the result is kept
+};
+
+struct Marked {
+  Mark mark = Mark::none;
+  PyObject* function = nullptr;  // what the callable stands for; borrowed
+};
+
+// The bindings own the types of such callables and say how to read them.
+void recognise_mark(PyTypeObject* type, Marked (*read)(PyObject*));
+Marked mark_of(PyObject* callable);
+
+}  // namespace stator
+
+#endif

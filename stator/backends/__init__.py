@@ -1,0 +1,22 @@
+"""Backends: what runs a captured graph, by name or as a function of yours."""
+
+from stator.backends import builtin as _builtin  # noqa: F401  (registers the built-in ones)
+from stator.backends.handover import BackendFailed
+from stator.backends.registry import (
+    InvalidBackend,
+    list_backends,
+    lookup_backend,
+    register_backend,
+    register_debug_backend,
+    register_experimental_backend,
+)
+
+__all__ = [
+    "BackendFailed",
+    "InvalidBackend",
+    "list_backends",
+    "lookup_backend",
+    "register_backend",
+    "register_debug_backend",
+    "register_experimental_backend",
+]

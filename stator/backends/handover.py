@@ -1,0 +1,54 @@
+"""Hands a captured graph to a Python backend (called from src/backends/fx/fx_program.cpp)."""
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from stator.config import config
+
+log = logging.getLogger("stator")
+
+
+class BackendFailed(RuntimeError):
+    """A backend raised while it compiled a graph; its own exception is the cause."""
+
+    def __init__(self, backend: Callable[..., Any], error: BaseException) -> None:
+        self.backend_name = name_of(backend)
+        super().__init__(
+            f"backend {self.backend_name!r} raised {type(error).__name__}: {error}\n"
+            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively."
+        )
+
+
+def name_of(backend: Callable[..., Any]) -> str:
+    """The name that the backend gives itself, for messages."""
+    name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)
+    return str(name or type(backend).__name__)
+
+
+def compile_graph(backend: Callable[..., Any], module: Any, examples: list[Any]) -> Callable[..., Any] | None:
+    """The callable that the backend makes of the graph; None: run the function natively."""
+    context = getattr(backend, "backend_ctx_ctor", None)
+    try:
+        if context is None:
+            compiled = backend(module, examples)
+        else:
+            with context():
+                compiled = backend(module, examples)
+        if not callable(compiled):
+            raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
+    except Exception as error:
+        if not config.suppress_errors:
+            raise BackendFailed(backend, error) from error
+        log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
+        return None
+    if context is None:
+        return compiled  # type: ignore[no-any-return]
+
+    @functools.wraps(compiled)
+    def in_context(*inputs: Any) -> Any:
+        with context():
+            return compiled(*inputs)
+
+    return in_context

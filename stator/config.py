@@ -1,0 +1,83 @@
+"""Settings. `config.patch(...)` changes some for a while, as a decorator or a context manager."""
+
+import contextlib
+import difflib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+def _flag(*names: str) -> bool:
+    return any(os.environ.get(name, "0").lower() not in ("", "0", "false") for name in names)
+
+
+@dataclass
+class Config:
+    """Every setting with its type and default. An unknown name is an AttributeError that names the near one."""
+
+    recompile_limit: int = 8
+    """Captures of one function before it runs natively."""
+    suppress_errors: bool = False
+    """A backend that fails makes the function run natively instead of raising."""
+    raise_on_ctx_manager_usage: bool = True
+    """`with stator.optimize(...)` is an error: decorate the function instead."""
+    disable: bool = _flag("STATOR_DISABLE", "TORCHDYNAMO_DISABLE")
+    """Compiled functions run as they are."""
+    error_on_recompile: bool = False
+    """A second capture of a function is an error that names the guard that failed."""
+    log_recompiles: bool = False
+    """The guard that failed before each further capture goes to the logger "stator"."""
+    verbose: bool = False
+    """Errors of `fullgraph=True` show the whole user stack."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = _TYPES.get(name)
+        if known is None:
+            raise AttributeError(_unknown(name))
+        if not isinstance(value, known) or (known is int and isinstance(value, bool)):
+            raise TypeError(
+                f"stator.config.{name} is of type {known.__name__}, not {type(value).__name__}: {value!r}"
+            )
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:  # only for names that are not there
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(_unknown(name))
+
+    def patch(self, *changes: dict[str, Any] | str | Any, **named: Any) -> Any:
+        """`patch(name=value, …)`, `patch({"name": value})` or `patch("name", value)`."""
+        if len(changes) == 2 and isinstance(changes[0], str):
+            named = {changes[0]: changes[1], **named}
+        elif len(changes) == 1 and isinstance(changes[0], dict):
+            named = {**changes[0], **named}
+        elif changes:
+            raise TypeError("config.patch takes name=value, a dictionary, or a name and a value")
+        for name in named:
+            if name not in _TYPES:
+                raise AttributeError(_unknown(name))
+        return _patched(self, named)
+
+
+@contextlib.contextmanager
+def _patched(settings: Config, changes: dict[str, Any]) -> Iterator[None]:
+    before = {name: getattr(settings, name) for name in changes}
+    try:
+        for name, value in changes.items():
+            setattr(settings, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(settings, name, value)
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, _TYPES, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else f". There are: {', '.join(_TYPES)}"
+    return f"stator.config has no setting {name!r}{hint}"
+
+
+_TYPES: dict[str, type] = {field.name: {"int": int, "bool": bool}[str(getattr(field.type, "__name__", field.type))] for field in fields(Config)}
+
+config = Config()

@@ -1,0 +1,179 @@
+"""A captured graph as a torch.fx.GraphModule; driven node by node from src/backends/fx/convert.cpp."""
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import fx
+from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
+from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
+from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_module
+
+from stator.fx_values import FakeValues
+
+
+class NodeMeta(dict[str, Any]):
+    """The `meta` of a node: "val" and "stack_trace" are made when somebody asks for them.
+
+    torch's fake tensors cost more than the conversion itself, and most backends look at none of them.
+    """
+
+    __slots__ = ("_make",)
+
+    def __init__(self, pending: Mapping[str, Any], make: Callable[[str, Any], Any]) -> None:
+        super().__init__(pending)
+        self._make = make
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if type(value) is _Pending:
+            value = self._make(key, value.number)
+            self[key] = value
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    # With an __iter__ of its own, dict(meta) and {**meta} come through __getitem__ as well.
+    def __iter__(self) -> Iterator[str]:
+        return super().__iter__()
+
+    def items(self) -> Any:
+        return self.copy().items()
+
+    def values(self) -> Any:
+        return self.copy().values()
+
+    def copy(self) -> dict[str, Any]:
+        return {key: self[key] for key in self}
+
+    __copy__ = copy
+
+    def pop(self, key: str, *default: Any) -> Any:
+        if key in self:
+            self[key] = self[key]
+        return super().pop(key, *default)
+
+    def __reduce__(self) -> Any:
+        return dict, (self.copy(),)
+
+
+class _Pending:
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class GraphBuilder:
+    """Makes the nodes of one torch.fx graph in the order of the captured one."""
+
+    def __init__(
+        self, describe: Callable[[int], Mapping[str, Any] | None], stack_of: Callable[[int], str]
+    ) -> None:
+        self.graph = fx.Graph()
+        self._root: dict[str, Any] = {}
+        self._fakes = FakeValues(describe)
+        self._stack_of = stack_of
+        self._entered: dict[str, list[fx.Node]] = {}
+
+    def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
+        node = self.graph.placeholder(placeholder_name(source, isinstance(example, torch.nn.Parameter)))
+        node.meta = self._meta(value, 0)
+        node.meta["source"] = source
+        return node
+
+    def call(
+        self,
+        target: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        value: int | None,
+        line: int,
+        below_autograd: bool,
+    ) -> fx.Node:
+        if below_autograd:
+            self._function(torch._C._set_grad_enabled, (False,), line)
+        node = self.graph.create_node("call_function", target, args, kwargs)
+        node.meta = self._meta(value, line)
+        if below_autograd:
+            self._function(torch._C._set_grad_enabled, (torch.is_grad_enabled(),), line)
+        return node
+
+    def item(self, of: fx.Node, position: int, value: int | None) -> fx.Node:
+        node = self.graph.create_node("call_function", operator.getitem, (of, position))
+        node.meta = self._meta(value, 0)
+        return node
+
+    def data(self, of: fx.Node, value: int, line: int) -> fx.Node:
+        node = self._function(torch._C._autograd._get_data_attr, (of,), line)
+        node.meta = self._meta(value, line)
+        return node
+
+    def constant(self, value: Any) -> fx.Node:
+        """An attribute of the module, for what source text cannot express."""
+        name = f"_constant{len(self._root)}"
+        self._root[name] = value
+        return self.graph.create_node("get_attr", name)
+
+    def mode(self, name: str, args: list[Any], line: int) -> None:
+        """A change of a mode, in the calls that AOT autograd and Inductor know from Dynamo's graphs."""
+        match name:
+            case "stator::set_grad_enabled":
+                self._function(torch._C._set_grad_enabled, tuple(args), line)
+            case "stator::inference_mode_enter":
+                self._enter("inference", _enter_inference_mode, tuple(args), line)
+            case "stator::inference_mode_exit":
+                self._exit("inference", _exit_inference_mode, line)
+            case "stator::autocast_enter":
+                device, dtype, enabled, cache = args
+                self._enter(device.type, _enter_autocast, (device.type, dtype, enabled, cache), line)
+            case "stator::autocast_exit":
+                self._exit(args[0].type, _exit_autocast, line)
+            case "stator::set_default_dtype":
+                self._function(torch.set_default_dtype, tuple(args), line)
+            case _:
+                raise NotImplementedError(f"torch.fx has no form of {name}")
+
+    def finish(self, outputs: list[fx.Node]) -> fx.GraphModule:
+        self.graph.output(tuple(outputs))
+        with _use_lazy_graph_module(True):
+            module = _make_graph_module(self._root or torch.nn.Module(), self.graph)
+        assert isinstance(module, fx.GraphModule)
+        return module
+
+    def _enter(self, mode: str, function: Callable[..., Any], args: tuple[Any, ...], line: int) -> None:
+        self._entered.setdefault(mode, []).append(self._function(function, args, line))
+
+    def _exit(self, mode: str, function: Callable[..., Any], line: int) -> None:
+        self._function(function, (self._entered[mode].pop(),), line)
+
+    def _function(self, target: Callable[..., Any], args: tuple[Any, ...], line: int) -> fx.Node:
+        node = self.graph.create_node("call_function", target, args)
+        node.meta = self._meta(None, line)
+        return node
+
+    def _meta(self, value: int | None, line: int) -> NodeMeta:
+        pending = {}
+        if value is not None:
+            pending["val"] = _Pending(value)
+        if line:
+            pending["stack_trace"] = _Pending(line)
+        return NodeMeta(pending, self._make)
+
+    def _make(self, key: str, number: int) -> Any:
+        return self._fakes[number] if key == "val" else self._stack_of(number)
+
+
+def placeholder_name(source: str, is_parameter: bool) -> str:
+    """A source expression as an identifier: `L["x"]` is `L_x_`, a parameter of a module is `p_layer_weight`."""
+    if is_parameter:
+        path = re.sub(r"\._(?:parameters|modules|buffers)\[(['\"])(.*?)\1\]", r".\2", source)
+        return "p_" + _identifier(path.removeprefix("fn.")).strip("_")
+    return _identifier(re.sub(r"['\"]", "", source)) or "input"
+
+
+def _identifier(text: str) -> str:
+    return re.sub(r"\W+", "_", text)
