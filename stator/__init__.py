@@ -1,28 +1,96 @@
-"""Stator: a C++ interpreter of Python bytecode that captures PyTorch programs.
+"""Stator: captures PyTorch programs as graphs, with a C++ interpreter of Python bytecode.
 
-Importing this package does not import torch.
+Importing this package does not import torch; the first use of what needs it does.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from stator import support
 
 support.require_this_python()
 support.load_extension("_capture")
 
-from stator.interpreter import (  # noqa: E402  (the checks above explain a failure better than this import)
+from stator._capture import CaptureError  # noqa: E402  (the checks above explain a failure better than this import)
+from stator.backends import (  # noqa: E402
+    BackendFailed,
+    InvalidBackend,
+    list_backends,
+    lookup_backend,
+    register_backend,
+    register_debug_backend,
+    register_experimental_backend,
+)
+from stator.cache import CacheEntry, Guard, cache_entries, remove_from_cache, reset, reset_code, skip_code  # noqa: E402
+from stator.compile import compile  # noqa: E402
+from stator.compiling import is_compiling, is_dynamo_compiling  # noqa: E402
+from stator.config import config  # noqa: E402
+from stator.contexts import (  # noqa: E402
+    assume_constant_result,
+    disable,
+    innermost_fn,
+    optimize,
+    optimize_assert,
+    run,
+)
+from stator.explain import ExplainOutput, explain  # noqa: E402
+from stator.interpreter import (  # noqa: E402
     Statistics,
     interpret,
     interpret_everything,
     reset_statistics,
     statistics,
 )
+from stator.support import check_if_supported, is_supported  # noqa: E402
+
+if TYPE_CHECKING:
+    from stator.optimized_module import OptimizedModule
 
 __version__ = "0.1.0"
 
+
+def __getattr__(name: str) -> Any:
+    if name == "OptimizedModule":  # a subclass of torch's Module
+        from stator.optimized_module import OptimizedModule
+
+        return OptimizedModule
+    raise AttributeError(f"module 'stator' has no attribute {name!r}")
+
+
 __all__ = [
+    "BackendFailed",
+    "CacheEntry",
+    "CaptureError",
+    "ExplainOutput",
+    "Guard",
+    "InvalidBackend",
+    "OptimizedModule",
     "Statistics",
     "__version__",
+    "assume_constant_result",
+    "cache_entries",
+    "check_if_supported",
+    "compile",
+    "config",
+    "disable",
+    "explain",
+    "innermost_fn",
     "interpret",
     "interpret_everything",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_supported",
+    "list_backends",
+    "lookup_backend",
+    "optimize",
+    "optimize_assert",
+    "register_backend",
+    "register_debug_backend",
+    "register_experimental_backend",
+    "remove_from_cache",
+    "reset",
+    "reset_code",
     "reset_statistics",
+    "run",
+    "skip_code",
     "statistics",
 ]

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from stator import _capture
+
 
 def _flag(*names: str) -> bool:
     return any(os.environ.get(name, "0").lower() not in ("", "0", "false") for name in names)
@@ -14,7 +16,7 @@ def _flag(*names: str) -> bool:
 
 @dataclass
 class Config:
-    """Every setting with its type and default. An unknown name is an AttributeError that names the near one."""
+    """Every setting with its type and default. An unknown name is an error that suggests the near one."""
 
     recompile_limit: int = 8
     """Captures of one function before it runs natively."""
@@ -26,10 +28,6 @@ class Config:
     """Compiled functions run as they are."""
     error_on_recompile: bool = False
     """A second capture of a function is an error that names the guard that failed."""
-    log_recompiles: bool = False
-    """The guard that failed before each further capture goes to the logger "stator"."""
-    verbose: bool = False
-    """Errors of `fullgraph=True` show the whole user stack."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         known = _TYPES.get(name)
@@ -40,6 +38,8 @@ class Config:
                 f"stator.config.{name} is of type {known.__name__}, not {type(value).__name__}: {value!r}"
             )
         object.__setattr__(self, name, value)
+        if name in _ENGINES:
+            _capture.configure(**{name: value})  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Any:  # only for names that are not there
         if name.startswith("__"):
@@ -78,6 +78,7 @@ def _unknown(name: str) -> str:
     return f"stator.config has no setting {name!r}{hint}"
 
 
-_TYPES: dict[str, type] = {field.name: {"int": int, "bool": bool}[str(getattr(field.type, "__name__", field.type))] for field in fields(Config)}
+_TYPES: dict[str, type] = {field.name: type(field.default) for field in fields(Config)}
+_ENGINES = {"recompile_limit", "disable", "error_on_recompile"}  # asked by the engine on every call
 
 config = Config()

@@ -5,13 +5,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import torch
-from torch import fx
+from torch._C._autograd import _get_data_attr  # type: ignore[attr-defined]
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_module
 
+import torch
 from stator.fx_values import FakeValues
+from torch import fx
 
 
 class NodeMeta(dict[str, Any]):
@@ -34,7 +35,9 @@ class NodeMeta(dict[str, Any]):
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        if key not in self:
+            return default
+        return self[key]
 
     # With an __iter__ of its own, dict(meta) and {**meta} come through __getitem__ as well.
     def __iter__(self) -> Iterator[str]:
@@ -78,6 +81,7 @@ class GraphBuilder:
         self._fakes = FakeValues(describe)
         self._stack_of = stack_of
         self._entered: dict[str, list[fx.Node]] = {}
+        self._grad = torch.is_grad_enabled()
 
     def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
         node = self.graph.placeholder(placeholder_name(source, isinstance(example, torch.nn.Parameter)))
@@ -99,7 +103,7 @@ class GraphBuilder:
         node = self.graph.create_node("call_function", target, args, kwargs)
         node.meta = self._meta(value, line)
         if below_autograd:
-            self._function(torch._C._set_grad_enabled, (torch.is_grad_enabled(),), line)
+            self._function(torch._C._set_grad_enabled, (self._grad,), line)
         return node
 
     def item(self, of: fx.Node, position: int, value: int | None) -> fx.Node:
@@ -108,7 +112,7 @@ class GraphBuilder:
         return node
 
     def data(self, of: fx.Node, value: int, line: int) -> fx.Node:
-        node = self._function(torch._C._autograd._get_data_attr, (of,), line)
+        node = self._function(_get_data_attr, (of,), line)
         node.meta = self._meta(value, line)
         return node
 
@@ -122,6 +126,7 @@ class GraphBuilder:
         """A change of a mode, in the calls that AOT autograd and Inductor know from Dynamo's graphs."""
         match name:
             case "stator::set_grad_enabled":
+                self._grad = args[0]
                 self._function(torch._C._set_grad_enabled, tuple(args), line)
             case "stator::inference_mode_enter":
                 self._enter("inference", _enter_inference_mode, tuple(args), line)
@@ -168,7 +173,7 @@ class GraphBuilder:
 
 
 def placeholder_name(source: str, is_parameter: bool) -> str:
-    """A source expression as an identifier: `L["x"]` is `L_x_`, a parameter of a module is `p_layer_weight`."""
+    """A source expression as an identifier: `L["x"]` is `L_x_`, a parameter is `p_layer_weight`."""
     if is_parameter:
         path = re.sub(r"\._(?:parameters|modules|buffers)\[(['\"])(.*?)\1\]", r".\2", source)
         return "p_" + _identifier(path.removeprefix("fn.")).strip("_")

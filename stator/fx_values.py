@@ -7,7 +7,7 @@ import torch
 
 
 class FakeValues:
-    """The fake tensors of one graph by value number, made on demand; views lie on the storage of their base."""
+    """The fake tensors of one graph by value number, made on demand; views share their base's storage."""
 
     def __init__(self, describe: Callable[[int], Mapping[str, Any] | None]) -> None:
         self._describe = describe
@@ -48,7 +48,7 @@ class FakeValues:
         needed = (offset + last + 1) * spec["dtype"].itemsize
         storage = self._storages.get(spec["storage"])
         if storage is None:
-            storage = torch.UntypedStorage(needed, device="meta")
+            storage = torch.UntypedStorage(needed, device="meta")  # type: ignore[no-untyped-call]
             self._storages[spec["storage"]] = storage
         elif storage.nbytes() < needed:
             storage.resize_(needed)

@@ -59,7 +59,29 @@ def load_torch_extension() -> ModuleType:
         version = None
     require_torch(version)
     importlib.import_module("torch")
-    return load_extension("_torch")
+    extension = load_extension("_torch")
+    importlib.import_module("stator.compiling").follow_torch()
+    return extension
+
+
+def check_if_supported() -> None:
+    """Raise RuntimeError, saying which are supported, unless this Python, platform and torch are."""
+    try:
+        require_this_python()
+        if not sys.platform.startswith("linux"):
+            raise ImportError(f"Stator supports Linux; this is {sys.platform}")
+        load_torch_extension()
+    except ImportError as error:
+        raise RuntimeError(str(error)) from error
+
+
+def is_supported() -> bool:
+    """Whether `check_if_supported` has nothing to say."""
+    try:
+        check_if_supported()
+    except RuntimeError:
+        return False
+    return True
 
 
 def require_this_python() -> None:

@@ -72,7 +72,7 @@ def lookup_backend(backend: str | Backend) -> Backend:
 def list_backends(exclude_tags: Iterable[str] | None = ("debug", "experimental")) -> list[str]:
     """The names of all backends, sorted, save those with one of the tags."""
     excluded = set(exclude_tags or ())
-    tags = dict.fromkeys(_entry_points(), ())
+    tags: dict[str, tuple[str, ...]] = dict.fromkeys(_entry_points(), ())
     for name, backend in _torch_backends().items():
         tags[name] = tuple(getattr(backend, "_tags", ()))
     tags.update(_tags)
@@ -91,11 +91,16 @@ def _torch_backends() -> dict[str, Any]:
 
 def _from_torch(name: str) -> Backend | None:
     if name == "inductor":  # without torch's registry, which would load every other backend
-        from torch import _TorchCompileInductorWrapper
-
-        wrapped: Backend = _TorchCompileInductorWrapper("default", None, None)
-        return wrapped
+        return inductor("default", None, None)
     return _torch_backends().get(name)
+
+
+def inductor(mode: str | None, options: dict[str, Any] | None, dynamic: bool | None) -> Backend:
+    """Inductor with a mode or options, as torch.compile makes it."""
+    from torch import _TorchCompileInductorWrapper
+
+    made: Backend = _TorchCompileInductorWrapper(mode, options, dynamic)  # type: ignore[no-untyped-call]
+    return made
 
 
 def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:

@@ -325,6 +325,13 @@ PyObject* reset(PyObject* object, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* skip(PyObject* object, PyObject*) {
+  State& state = *reinterpret_cast<Compiled*>(object)->state;
+  state.entries.clear();
+  state.native = true;
+  Py_RETURN_NONE;
+}
+
 PyMemberDef members[] = {
     {"__wrapped__", T_OBJECT, offsetof(Compiled, function), READONLY, "The callable that is compiled."},
     {"backend", T_OBJECT, offsetof(Compiled, backend), READONLY, "What runs its graphs."},
@@ -340,6 +347,7 @@ PyGetSetDef properties[] = {
     {"misses", get_misses, nullptr, "The guard that failed before each further capture.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."},
+                         {"skip", skip, METH_NOARGS, "Drops every capture and makes no more until reset."},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},

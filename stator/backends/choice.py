@@ -1,0 +1,44 @@
+"""The backend that a call of `compile` means: by name or function, with mode and options."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stator.backends import lookup_backend
+from stator.backends.builtin import in_engine
+from stator.backends.handover import name_of
+from stator.backends.registry import inductor
+
+
+class BackendWithOptions:
+    """A backend with the `mode` and `options` that it is to be called with."""
+
+    def __init__(self, backend: Callable[..., Any], settings: Mapping[str, Any]) -> None:
+        self.backend = backend
+        self.settings = dict(settings)
+        self.compiler_name = name_of(backend)
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        return self.backend(gm, example_inputs, **self.settings)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("reset", "get_compiler_config", "backend_ctx_ctor"):
+            return getattr(self.backend, name)
+        raise AttributeError(name)
+
+
+def choose(
+    backend: Any, mode: str | None, options: Mapping[str, Any] | None, dynamic: bool | None
+) -> Callable[..., Any]:
+    """The backend, ready to be called with a graph and its example inputs."""
+    if mode is not None and options is not None:
+        raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
+    if backend == "inductor":
+        return inductor(None if options else mode or "default", dict(options) if options else None, dynamic)
+    chosen = lookup_backend(backend)
+    given = {"mode": mode if mode != "default" else None, "options": options}
+    settings = {name: value for name, value in given.items() if value}
+    if not settings:
+        return chosen
+    if isinstance(in_engine(chosen), str):
+        raise TypeError(f"the backend {backend!r} takes no {' or '.join(settings)}")
+    return BackendWithOptions(chosen, settings)

@@ -1,0 +1,143 @@
+"""What was captured: entries by function, and how to drop them."""
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from stator import _capture
+
+_alive: "weakref.WeakSet[_capture.Compiled[..., Any]]" = weakref.WeakSet()
+_order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.WeakKeyDictionary()
+_backends: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], Any]" = weakref.WeakKeyDictionary()
+_skipped: set[CodeType] = set()
+_made = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that every later call must meet."""
+
+    source: str
+    """What is looked at, as an expression."""
+    expected: str
+    """What it must be."""
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.expected}"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """One capture of a function."""
+
+    guards: tuple[Guard, ...]
+    graph: str
+    """The captured graph as text."""
+    graph_module: Any
+    """The torch.fx.GraphModule that a Python backend was given, or None."""
+    nodes: int
+    hits: int
+    """Calls served since the capture."""
+    seconds: float
+    """What the capture took, with the backend's work."""
+
+
+def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
+    """Take part in `reset` and `cache_entries`; dies with the compiled function."""
+    global _made
+    _made += 1
+    _alive.add(compiled)
+    _order[compiled] = _made
+    _backends[compiled] = backend
+    if getattr(_function_of(compiled.__wrapped__), "__code__", None) in _skipped:
+        compiled.skip()
+
+
+def compiled_forms(fn: Any) -> "list[_capture.Compiled[..., Any]]":
+    """What `compile` made of `fn` and is still alive, in the order it was made; of a compiled one, itself."""
+    if isinstance(fn, _capture.Compiled):
+        return [fn]
+    module_form = getattr(type(fn), "_compiled", None)  # of an OptimizedModule
+    if isinstance(module_form, _capture.Compiled):
+        return [module_form]
+    found = [compiled for compiled in list(_alive) if _is_same(compiled.__wrapped__, fn)]
+    return sorted(found, key=lambda compiled: _order[compiled])
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Bound methods are made anew by each access."""
+    return one is other or (
+        hasattr(one, "__func__")
+        and getattr(other, "__func__", None) is one.__func__
+        and other.__self__ is one.__self__
+    )
+
+
+def cache_entries(fn: Any) -> list[CacheEntry]:
+    """The captures of a function: guards, graphs, hit counts."""
+    return [entry_of(row) for compiled in compiled_forms(fn) for row in compiled.entries]
+
+
+def entry_of(row: Any) -> CacheEntry:
+    """An entry as the engine reports it, typed."""
+    guards = tuple(guard_of(text) for text in row["guards"])
+    return CacheEntry(guards, row["graph"], row["graph_module"], row["nodes"], row["hits"], row["seconds"])
+
+
+def guard_of(text: str) -> Guard:
+    """A guard in words, split after its source expression: no space outside of quotes and brackets."""
+    depth, quote = 0, ""
+    for i, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "([":
+            depth += 1
+        elif letter in ")]":
+            depth -= 1
+        elif letter == " " and depth == 0:
+            return Guard(text[:i], text[i + 1 :])
+    return Guard(text, "")
+
+
+def reset() -> None:
+    """Drop every capture, and the state of backends that have `reset()`."""
+    for compiled in list(_alive):
+        compiled.reset()
+    _skipped.clear()
+    done: list[Any] = []
+    for backend in list(_backends.values()):
+        if hasattr(backend, "reset") and not any(backend is other for other in done):
+            done.append(backend)
+            backend.reset()
+
+
+def remove_from_cache(fn: Any) -> None:
+    """Drop the captures of one function."""
+    for compiled in compiled_forms(fn):
+        compiled.reset()
+
+
+def reset_code(code: CodeType) -> None:
+    """Drop the captures of every function with this code, and the wish to skip it."""
+    _skipped.discard(code)
+    for compiled in _with_code(code):
+        compiled.reset()
+
+
+def skip_code(code: CodeType) -> None:
+    """Never capture functions with this code again, until `reset_code` or `reset`."""
+    _skipped.add(code)
+    for compiled in _with_code(code):
+        compiled.skip()
+
+
+def _with_code(code: CodeType) -> "Sequence[_capture.Compiled[..., Any]]":
+    return [c for c in list(_alive) if getattr(_function_of(c.__wrapped__), "__code__", None) is code]
+
+
+def _function_of(fn: Callable[..., Any]) -> Any:
+    return getattr(fn, "__func__", fn)

@@ -1,0 +1,104 @@
+"""`explain(f)(*args)`: what of a program was captured, where it broke and why, what is guarded."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from stator.cache import CacheEntry, Guard, entry_of
+from stator.contexts import OptimizeContext, innermost_fn, is_module
+
+
+@dataclass(frozen=True, slots=True)
+class BreakReason:
+    """Why something was not captured."""
+
+    code: str
+    """The name of the reason: docs and searches go by it."""
+    reason: str
+    detail: str
+    hint: str
+    """What can be done about it; may be empty."""
+    user_stack: tuple[str, ...]
+    """`file:line: source`, innermost last."""
+
+    def __str__(self) -> str:
+        where = f"{self.user_stack[-1]}\n    " if self.user_stack else ""
+        detail = f" ({self.detail})" if self.detail else ""
+        hint = f"\n    hint: {self.hint}" if self.hint else ""
+        return f"{where}{self.code}: {self.reason}{detail}{hint}"
+
+
+@dataclass
+class ExplainOutput:
+    """What `explain` found; `print` gives a summary."""
+
+    graphs: list[Any]
+    """torch.fx.GraphModules, in the order they were captured."""
+    graph_count: int
+    graph_break_count: int
+    break_reasons: list[BreakReason]
+    op_count: int
+    ops_per_graph: list[list[Any]]
+    """The operators of each graph, in order."""
+    out_guards: list[Guard]
+    compile_times: list[float]
+    """Seconds, by graph."""
+    entries: list[CacheEntry] = field(default_factory=list, repr=False)
+
+    def __str__(self) -> str:
+        lines = [
+            f"Graphs: {self.graph_count}",
+            f"Breaks: {self.graph_break_count}",
+            f"Operators: {self.op_count}",
+            f"Guards: {len(self.out_guards)}",
+            f"Time: {sum(self.compile_times) * 1e3:.1f} ms",
+        ]
+        for i, why in enumerate(self.break_reasons):
+            lines.append(f"Break {i + 1}: {why}")
+        for i, ops in enumerate(self.ops_per_graph):
+            shown = ", ".join(str(op) for op in ops[:12]) + (", …" if len(ops) > 12 else "")
+            lines.append(f"Graph {i + 1}: {len(ops)} operators: {shown}")
+        return "\n".join(lines)
+
+
+def explain(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function that calls `f` once and tells what was captured: `print(explain(f)(x))`."""
+
+    def explained(*args: Any, **kwargs: Any) -> ExplainOutput:
+        return _explain(f, args, kwargs)
+
+    if args or kwargs:
+        warnings.warn(
+            "explain(f, *args) is an old form: write explain(f)(*args)", FutureWarning, stacklevel=2
+        )
+        return explained(*args, **kwargs)
+    return explained
+
+
+def _explain(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExplainOutput:
+    from stator.backends.builtin import eager
+
+    fn = f._orig_mod if is_module(f) and hasattr(f, "_orig_mod") else innermost_fn(f)
+    compiled = OptimizeContext(eager).function(fn)
+    compiled(*args, **kwargs)
+    entries = [entry_of(row) for row in compiled.entries]
+    graphs = [entry.graph_module for entry in entries]
+    ops = [[node.target for node in graph.graph.nodes if node.op == "call_function"] for graph in graphs]
+    return ExplainOutput(
+        graphs=graphs,
+        graph_count=len(graphs),
+        graph_break_count=len(compiled.stops),
+        break_reasons=[_break_reason(stop) for stop in compiled.stops],
+        op_count=sum(len(each) for each in ops),
+        ops_per_graph=ops,
+        out_guards=[guard for entry in entries for guard in entry.guards],
+        compile_times=[entry.seconds for entry in entries],
+        entries=entries,
+    )
+
+
+def _break_reason(stop: Any) -> BreakReason:
+    source = f": {stop['source']}" if stop["source"] else ""
+    stack = (f"{stop['file']}:{stop['line']}{source}",) if stop["file"] else ()
+    return BreakReason(stop["code"], stop["message"], stop["detail"], stop["hint"], stack)
