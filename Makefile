@@ -135,9 +135,22 @@ $(MINORS:%=conformance-cp3%): conformance-cp3%: .venv-cp3%/.ready build/cp3%/bui
 	@$(call lock,build/cp3$*) $(NINJA) -C build/cp3$* --quiet
 	@.venv-cp3$*/bin/python -m stator.conformance
 
-## make bench          speed of the interpreter as a ratio to CPython's
+# What only these targets need goes into the environment when they are called.
+$(VENV)/.models-ready: requirements-models.txt $(VENV)/.ready
+	@$(PYTHON) -m pip install --disable-pip-version-check --quiet --progress-bar off -r $< && touch $@
+$(VENV)/.bench-ready: requirements-bench.txt requirements-models.txt $(VENV)/.ready
+	@$(PYTHON) -m pip install --disable-pip-version-check --quiet --progress-bar off -r $< && touch $@
+
+## make models         Hugging Face architectures, captured and compared with eager
+.PHONY: models
+models: build $(VENV)/.models-ready
+	@$(PYTHON) benchmarks/models.py
+
+## make bench          capture and guards beside torch.compile; the interpreter beside CPython
 .PHONY: bench
-bench: build
+bench: build $(VENV)/.bench-ready
+	@$(PYTHON) benchmarks/capture.py
+	@$(PYTHON) benchmarks/scaling.py
 	@$(PYTHON) benchmarks/interpreter.py
 
 ## make clean          removes build folders and extension modules, keeps the environments

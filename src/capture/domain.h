@@ -14,10 +14,13 @@ namespace stator {
 // What a C function may do, as far as the domain knows it.
 enum class CallKind : uint8_t {
   unknown,
-  pure,    // reads its arguments and nothing else
-  tensor,  // operators on tensors: the dispatcher records them
-  modes,   // changes the thread's modes, which the domain records and undoes
-  reads,   // looks at values that only a run has: cannot be captured
+  pure,      // reads its arguments and nothing else
+  tensor,    // operators on tensors: the dispatcher records them
+  modes,     // changes the thread's modes, which the domain records and undoes
+  reads,     // looks at values that only a run has: cannot be captured
+  forward,   // bound to a class: calls its Python function `forward` with a new object and the arguments
+  autograd,  // the same, and adds to the history of gradients: cannot be captured
+  script,    // a scripted function that would add to the history of gradients: cannot be captured
 };
 
 // What one input tensor looked like; checked on every later call.

@@ -169,7 +169,7 @@ def attributes(w: Any, n: int) -> Any:
     w.flag = not w.flag
     w.made = [n]
     w.made.append(w.made)
-    setattr(w, "name", f"n{n}")
+    w.name = f"n{n}"
     return w.made is w.made[1], w.name
 
 

@@ -1,7 +1,7 @@
 """Everyday Python, captured whole: each program is one capture, and a change of what it read is noticed.
 
-A case is a function that builds a program and a change. The program takes one number. The change alters something
-that the program read; the next call must give what a plain call gives.
+A case is a function that builds a program and a change. The program takes one number. The change alters
+something that the program read; the next call must give what a plain call gives.
 """
 
 import abc
@@ -415,7 +415,7 @@ def enums() -> tuple[Program, Change]:
         A = 1
         B = 2
 
-    class Name(str, enum.Enum):
+    class Name(str, enum.Enum):  # noqa: UP042
         X = "x"
 
     box = types.SimpleNamespace(colour=Colour.RED)
@@ -765,7 +765,7 @@ def higher_order_functions() -> tuple[Program, Change]:
 
     def program(n: int) -> Any:
         return (
-            list(map(lambda x: x + box.k, items)),
+            list(map(lambda x: x + box.k, items)),  # noqa: C417
             list(filter(lambda x: x > box.k, items)),
             sorted(items, key=lambda x: -x * box.k),
             max(items, key=lambda x: x % 3),
@@ -984,7 +984,7 @@ def text() -> tuple[Program, Change]:
         return (
             f"{box.name!r:>{box.width}}|{n:03d}|{3.14159:.2f}|{box.name}",
             f"{n} {box.name}",
-            "%s-%05.1f" % (box.name, n),
+            "%s-%05.1f" % (box.name, n),  # noqa: UP031
             ",".join(str(i) for i in range(n)),
             ["a", "b", "c"],
             box.name.upper().startswith("X"),
@@ -1005,9 +1005,11 @@ def text_of_objects() -> tuple[Program, Change]:
             return f"Thing({self.label})"
 
     thing = Thing()
-    return lambda n: (repr(thing), f"{thing}", str([thing]), "%r" % (thing,), n), lambda: setattr(
-        thing, "label", "two"
-    )
+
+    def program(n: int) -> Any:
+        return repr(thing), f"{thing}", str([thing]), "%r" % (thing,), n  # noqa: UP031
+
+    return program, lambda: setattr(thing, "label", "two")
 
 
 # -- loggers, numbers, control -----------------------------------------------------------------------------

@@ -159,6 +159,7 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
       if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
       return true;
     }
+    if (PyTuple_Check(owner)) pin_items(owner);  // the fields of named tuples
     if (Py_TYPE(on_type)->tp_descr_set != nullptr)
       return true;  // a descriptor of the program's: its code is captured
   }

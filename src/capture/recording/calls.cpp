@@ -74,6 +74,7 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   PyTypeObject* type = Py_TYPE(callable);
   const CallKind kind = domain_.classify(callable);
   if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes) return true;
+  if (kind == CallKind::script) return stop(BreakCode::kScriptUnderGrad, type->tp_name);
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && is_python_function(method) && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     if (!is_known(callable))
@@ -200,6 +201,19 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       return true;
     case CallKind::reads:
       return stop(BreakCode::kReadsMemory, describe(callable));
+    case CallKind::forward: {
+      const Ref<> name = Ref<>::steal(PyUnicode_InternFromString("forward"));
+      PyObject* owner = self != nullptr ? self : reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
+      if (!read_attribute(owner, name.get())) return false;
+      const Ref<> forward = Ref<>::steal(PyObject_GetAttr(owner, name.get()));
+      if (!forward) return false;
+      given_new_object_ = forward.get();
+      return true;
+    }
+    case CallKind::autograd:
+      return stop(BreakCode::kAutogradFunction, describe(callable));
+    case CallKind::script:
+      return stop(BreakCode::kScriptUnderGrad, describe(callable));
     case CallKind::unknown:
       break;
   }

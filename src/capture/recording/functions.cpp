@@ -43,6 +43,23 @@ bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument)
   return false;
 }
 
+// C code that calls a Python function without having been given it has it from its module.
+bool Recording::pin_module_function(PyFunctionObject* function) {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* name = function->func_module;
+  if (name == nullptr || !PyUnicode_CheckExact(name)) return false;
+  PyObject* module = PyDict_GetItemWithError(modules, name);
+  if (module == nullptr || !PyModule_Check(module)) return false;
+  PyObject* dict = PyModule_GetDict(module);
+  auto* object = reinterpret_cast<PyObject*>(function);
+  if (dict != function->func_globals || PyDict_GetItemWithError(dict, function->func_name) != object)
+    return false;
+  pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
+  if (!read_dict_item(modules, name)) return false;
+  pin(dict, {Origin::dict_of, module, {}});
+  return read_dict_item(dict, function->func_name);
+}
+
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
   if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&
@@ -50,8 +67,13 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
     make_fresh(first_argument);
   }
   auto* object = reinterpret_cast<PyObject*>(function);
+  if (object == given_new_object_) {
+    given_new_object_ = nullptr;
+    if (first_argument != nullptr && !is_known(first_argument)) make_fresh(first_argument);
+  }
   const bool fresh = is_fresh(object);
-  if (!fresh && !is_pinned(object) && !pin_method(function, first_argument)) {
+  if (!fresh && !is_pinned(object) && !pin_method(function, first_argument) && !stop_.happened() &&
+      !pin_module_function(function)) {
     if (stop_.happened()) return false;
     return stop(BreakCode::kUnguardable, std::string("a function of unknown origin is called (") +
                                              PyUnicode_AsUTF8(function->func_qualname) + ")");

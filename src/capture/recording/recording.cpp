@@ -286,6 +286,15 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
   if (!PyLong_CheckExact(level) || PyLong_AsLong(level) != 0)
     return stop(BreakCode::kOpcode, "a relative import");
   (void)frame;
+  // `from a import b` looks for a submodule b with this function of Python's, where a is a package.
+  static PyObject* const look_for_submodules = [] {
+    auto importlib = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
+    return importlib ? PyObject_GetAttrString(importlib.get(), "_handle_fromlist") : nullptr;
+  }();
+  if (look_for_submodules == nullptr) return false;
+  if (!is_pinned(look_for_submodules))
+    pin(look_for_submodules,
+        {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("importlib._handle_fromlist"))});
   PyObject* modules = PyImport_GetModuleDict();
   // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
   std::string path = PyUnicode_AsUTF8(name);

@@ -158,6 +158,7 @@ class Recording {
   bool before_cached_call(PyObject* cache, PyObject* const* arguments, Py_ssize_t count);
   bool before_getter(PyObject* getter, PyObject* const* arguments, Py_ssize_t count);
   bool before_match(PyObject* subject, PyObject* type, PyObject* names, int count);
+  bool pin_module_function(PyFunctionObject* function);
   bool pin_method(PyFunctionObject* function, PyObject* first_argument);
   bool before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_table_call(const NativeCall& known, PyObject* function, PyObject* self,
@@ -195,6 +196,7 @@ class Recording {
   std::unique_ptr<Pause> pause_;
   Ref<> cached_key_;
   PyObject* cached_results_ = nullptr;
+  PyObject* given_new_object_ = nullptr;  // a function whose first argument C code makes for it
   // Locks that captured code holds, and how much was recorded when it took them.
   struct Held {
     Ref<> lock;

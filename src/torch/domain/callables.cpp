@@ -2,6 +2,7 @@
 #include "torch/domain/callables.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <string>
@@ -35,6 +36,7 @@ const Names kPure = {
     "_is_torch_function_enabled",
     "_is_torch_function_all_disabled",
     "_len_torch_function_stack",
+    "_len_torch_dispatch_stack",
     "_log_api_usage_once",
     "_get_cudnn_enabled",
     "_is_alias_of",
@@ -45,6 +47,9 @@ const Names kPure = {
     "_functorch_is_batchedtensor",
     "_are_functorch_transforms_active",
     "peek_interpreter_stack",
+    "unwrap_if_dead",
+    "is_batchedtensor",
+    "is_gradtrackingtensor",
     "is_complex",
     "is_floating_point",
     "is_tensor",
@@ -130,6 +135,22 @@ CallKind classify_method(const std::string& name) {
   return operator_names().count(name) || kTensorMethods.count(name) ? CallKind::tensor : CallKind::reads;
 }
 
+// The class of torch._C with this name.
+PyTypeObject* class_of_torch(const char* name) {
+  PyObject* module = PyImport_ImportModule("torch._C");
+  PyObject* found = module != nullptr ? PyObject_GetAttrString(module, name) : nullptr;
+  Py_XDECREF(module);
+  PyErr_Clear();
+  return found != nullptr && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
+}
+
+// torch.autograd.Function.apply, bound to a class.
+bool is_apply(PyObject* self, const char* name) {
+  static PyTypeObject* const base = class_of_torch("_FunctionBase");
+  return base != nullptr && self != nullptr && PyType_Check(self) &&
+         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self), base) && std::string_view(name) == "apply";
+}
+
 bool is_operator_holder(PyObject* self) {
   if (self == nullptr) return false;
   if (PyType_Check(self)) {
@@ -161,6 +182,8 @@ CallKind classify_torch_callable(PyObject* callable) {
     }
     if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass)))
       return classify_method(text_attribute(callable, "__name__"));
+    if (is_apply(self, reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name))
+      return c10::GradMode::is_enabled() ? CallKind::autograd : CallKind::forward;
     const std::string module = text_attribute(callable, "__module__");
     if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
     if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
@@ -181,6 +204,11 @@ CallKind classify_torch_callable(PyObject* callable) {
     if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo")
       return CallKind::pure;
   }
+  // Scripted functions call operators, as their Python code would; under autograd they make a history of
+  // their own.
+  static PyTypeObject* const script = class_of_torch("ScriptFunction");
+  if (script != nullptr && PyObject_TypeCheck(callable, script))
+    return c10::GradMode::is_enabled() ? CallKind::script : CallKind::tensor;
   return CallKind::unknown;
 }
 

@@ -1,0 +1,266 @@
+"""benchmarks/models.py: Hugging Face architectures with random weights, captured and compared with eager.
+
+    python benchmarks/models.py [architecture ...]
+
+Forward in eval on each; a training step (forward, backward, dropout, statistics of batch norms) on those marked
+for it. Every bit counts. Exit status 1 if a result differs from eager's or a process dies. What breaks is shown
+with its reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "models")]
+
+from comparison import all_same, same, tensors_of  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results"
+CHUNK = 8
+# What issue 4 asks for.
+FAMILIES, WHOLE, TRAINED = 45, 43, 15
+
+
+def seeded(call: Callable[[], Any]) -> Any:
+    import torch
+
+    torch.manual_seed(1)
+    return call()
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    begin = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - begin
+
+
+def evaluate(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    import torch
+    from stator._capture import Compiled
+
+    model.eval()
+    with torch.no_grad():
+        wanted = seeded(lambda: model(**inputs))
+        _, first = timed(lambda: seeded(lambda: Compiled(model)(**inputs)))
+        compiled = Compiled(model)
+        got, second = timed(lambda: seeded(lambda: compiled(**inputs)))
+        equal = all_same(wanted, got) and all(
+            all_same(wanted, seeded(lambda: compiled(**inputs))) for _ in range(2)
+        )
+        hits = sorted(timed(lambda: compiled(**inputs))[1] for _ in range(20))
+        plain = sorted(timed(lambda: model(**inputs))[1] for _ in range(20))
+    return {
+        "equal": equal,
+        "nodes": sum(entry["nodes"] for entry in compiled.entries),
+        "graphs": len(compiled.entries),
+        "breaks": list(compiled.breaks),
+        "first_ms": first * 1e3,
+        "second_ms": second * 1e3,
+        "run_us": hits[10] * 1e6,
+        "eager_us": plain[10] * 1e6,
+    }
+
+
+def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Two steps of a model and of its twin: losses, gradients and statistics."""
+    from stator._capture import Compiled
+
+    model.train()
+    twin = copy.deepcopy(model)
+    compiled = Compiled(model)
+
+    def step(run: Callable[..., Any], module: Any) -> Any:
+        module.zero_grad()
+        result = run(**inputs)
+        loss = sum(t.float().sum() for t in tensors_of(result) if t.requires_grad and t.is_floating_point())
+        loss.backward()
+        return loss.detach()
+
+    equal = True
+    for _ in range(2):
+        losses = seeded(lambda: step(compiled, model)), seeded(lambda: step(twin, twin))
+        pairs = zip(model.parameters(), twin.parameters(), strict=True)
+        equal = (
+            equal
+            and same(*losses)
+            and all(same(a.grad, b.grad) for a, b in pairs)
+            and all(map(same, model.buffers(), twin.buffers()))
+        )
+    return {"equal": equal, "graphs": len(compiled.entries), "breaks": list(compiled.breaks)}
+
+
+def examine(name: str) -> dict[str, Any]:
+    import transformers
+    from architectures import ARCHITECTURES
+
+    import torch
+
+    transformers.logging.set_verbosity_error()
+    torch.manual_seed(0)
+    architecture = ARCHITECTURES[name]
+    model, inputs = architecture.build(transformers)
+    row: dict[str, Any] = {"name": name, "family": architecture.family, **evaluate(model, inputs)}
+    if architecture.trains:
+        row["training"] = train(model, inputs)
+    return row
+
+
+def work(names: list[str]) -> int:
+    """One line of JSON for each; a failure of one is no failure of the others."""
+    import warnings
+
+    import torch
+    from stator.support import load_torch_extension
+
+    load_torch_extension()
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    for name in names:
+        print(json.dumps({"begin": name}), flush=True)
+        try:
+            row = examine(name)
+        except Exception as error:
+            row = {"name": name, "error": f"{type(error).__name__}: {error}"[:300]}
+        print(json.dumps(row), flush=True)
+    return 0
+
+
+def in_process(names: list[str], limit: float) -> list[dict[str, Any]]:
+    """The rows of a chunk. One that ends or stalls the process is a failure; the rest get another process."""
+    rows: list[dict[str, Any]] = []
+    left = list(names)
+    while left:
+        command = [sys.executable, __file__, "--work", *left]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=limit * len(left),
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+            output, reason = done.stdout, f"the process ended with status {done.returncode}"
+        except subprocess.TimeoutExpired as error:
+            output = (error.stdout or b"").decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+            reason = "took too long"
+        begun = ""
+        for line in output.splitlines():
+            row = json.loads(line) if line.startswith("{") else {}
+            if "begin" in row:
+                begun = row["begin"]
+            elif row:
+                rows.append(row)
+        finished = {row["name"] for row in rows}
+        if len(finished & set(left)) == len(left):
+            break
+        died = begun if begun and begun not in finished else left[0]
+        rows.append({"name": died, "error": reason})
+        left = [name for name in left if name not in finished and name != died]
+    return rows
+
+
+def is_whole(row: dict[str, Any]) -> bool:
+    return row.get("graphs") == 1 and not row["breaks"]
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    if "error" in row:
+        return [row["name"], "", "", "", "", "", "FAILED", "", row["error"]]
+    training = row.get("training")
+    trained = "" if training is None else "equal" if training["equal"] else "DIFFERENT"
+    if training and training["breaks"]:
+        trained += ", breaks"
+    breaks = row["breaks"] + (training["breaks"] if training else [])
+    return [
+        row["name"],
+        row["family"],
+        str(row["nodes"]) if is_whole(row) else "-",
+        f"{row['first_ms']:.1f} / {row['second_ms']:.1f}",
+        f"{row['run_us']:.0f}",
+        f"{row['eager_us']:.0f}",
+        "equal" if row["equal"] else "DIFFERENT",
+        trained,
+        breaks[0] if breaks else "",
+    ]
+
+
+COLUMNS = [
+    "architecture",
+    "family",
+    "nodes",
+    "capture ms",
+    "call us",
+    "eager us",
+    "result",
+    "training",
+    "breaks",
+]
+
+
+def show(rows: list[dict[str, Any]]) -> bool:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Hugging Face architectures, tiny, random weights (capture: first / second)")
+    for column in COLUMNS:
+        right = column in ("nodes", "capture ms", "call us", "eager us")
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*cells(row))
+    Console(width=None if sys.stdout.isatty() else 170).print(table)
+    good = [row for row in rows if "error" not in row]
+    trained = [row["training"] for row in good if "training" in row]
+    different = [row["name"] for row in good if not row["equal"]]
+    different += [
+        row["name"] + " (training)" for row in good if not row.get("training", {"equal": True})["equal"]
+    ]
+    failed = [row["name"] for row in rows if "error" in row]
+    families = len({row["family"] for row in good})
+    print(
+        f"{len(good)} architectures of {families} families (asked: {FAMILIES} architectures); "
+        f"equal to eager: {sum(row['equal'] for row in good)}; "
+        f"as one graph: {sum(map(is_whole, good))} (asked: {WHOLE}); "
+        f"training equal: {sum(t['equal'] for t in trained)} of {len(trained)} (asked: {TRAINED}), "
+        f"as one graph: {sum(t['graphs'] == 1 and not t['breaks'] for t in trained)}"
+    )
+    if different or failed:
+        print("DIFFERENT:", ", ".join(different) or "none", " FAILED:", ", ".join(failed) or "none")
+    return not different and not failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="architecture")
+    parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--limit", type=float, default=60, help="seconds for one architecture")
+    parser.add_argument("--json", type=Path, default=RESULTS / "models.json")
+    arguments = parser.parse_args()
+    if arguments.work:
+        return work(arguments.work)
+    from architectures import ARCHITECTURES
+
+    if unknown := set(arguments.names) - set(ARCHITECTURES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    names = arguments.names or list(ARCHITECTURES)
+    rows: list[dict[str, Any]] = []
+    for start in range(0, len(names), CHUNK):
+        rows += in_process(names[start : start + CHUNK], arguments.limit)
+        print(f"{len(rows)} of {len(names)}", file=sys.stderr)
+    fine = show(rows)
+    RESULTS.mkdir(exist_ok=True)
+    arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
