@@ -2,9 +2,9 @@
 
     python benchmarks/models.py [architecture ...]
 
-Forward in eval on each; a training step (forward, backward, dropout, statistics of batch norms) on those marked
-for it. Every bit counts. Exit status 1 if a result differs from eager's or a process dies. What breaks is shown
-with its reason.
+Forward in eval on each; a training step (forward, backward, dropout, statistics of batch norms) on those
+marked for it. Every bit counts. Exit status 1 if a result differs from eager's or a process dies. What breaks
+is shown with its reason.
 """
 
 from __future__ import annotations

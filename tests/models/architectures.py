@@ -1,7 +1,7 @@
 """Hugging Face architectures of different families, tiny, with random weights: what `make models` captures.
 
-Each entry builds a model and the keyword arguments of one call. Sizes are small on purpose: what is measured is
-the capture, and what is compared is every bit of the result.
+Each entry builds a model and the keyword arguments of one call. Sizes are small on purpose: what is measured
+is the capture, and what is compared is every bit of the result.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Models written with torch.nn alone: one graph; results, gradients and statistics are eager's, bit for bit."""
+"""Models written with torch.nn alone: one graph; results, gradients and statistics as eager's, by the bit."""
 
 import copy
 import sys
