@@ -16,6 +16,7 @@ PyObject* _PyList_Extend(PyListObject* list, PyObject* iterable);
 int _PyDict_MergeEx(PyObject* dict, PyObject* update, int override);
 int _PySet_NextEntry(PyObject* set, Py_ssize_t* position, PyObject** key, Py_hash_t* hash);
 int _PySet_Update(PyObject* set, PyObject* iterable);
+int _PySet_NextEntry(PyObject* set, Py_ssize_t* position, PyObject** key, Py_hash_t* hash);
 PyObject* _PyType_Lookup(PyTypeObject* type, PyObject* name);
 void _PyErr_SetKeyError(PyObject* key);
 }

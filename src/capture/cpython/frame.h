@@ -38,8 +38,6 @@ void stator_give_error(PyObject* exception);
 
 /* The word that is non-zero when signals, pending calls, the GIL or the collector want attention. */
 const volatile void* stator_eval_breaker(PyThreadState* thread);
-/* Whether a tracer, a profiler or a monitoring tool has events set. */
-int stator_tools_active(PyThreadState* thread);
 
 /* Tell active tools that the current error was raised in the linked frame, that the handler at `unit` gets
  * it, or that it leaves the frame. A tool that raises replaces the error. */
@@ -51,9 +49,11 @@ void stator_report_unwind(PyThreadState* thread, StatorFrame* frame, const Stato
 /* Where the interpreter's state holds, for each kind of event, the tools that want it from all code. */
 extern const ptrdiff_t stator_monitors_offset;
 #define STATOR_MONITORED_EVENTS 15
+/* Whether a tracer, a profiler or a monitoring tool has events set that somebody hears. */
+int stator_tools_active(PyThreadState* thread);
 /* For code that has monitoring data: whether a tool has events set on it, or instructions of a tool that is
  * gone are still in it. CPython brings such code up to date when it next starts it. */
-int stator_code_monitored(const PyCodeObject* code);
+int stator_code_monitored(PyThreadState* thread, const PyCodeObject* code);
 #endif
 
 /* The function behind a property's reads, or NULL. Borrowed. Asked only where such reads enter frames. */
@@ -210,10 +210,11 @@ inline bool tracing(PyThreadState* thread) {
   uint64_t first, last;
   __builtin_memcpy(&first, monitors, sizeof first);
   __builtin_memcpy(&last, monitors + STATOR_MONITORED_EVENTS - sizeof last, sizeof last);
-  return (first | last) != 0;
+  return (first | last) != 0 && stator_tools_active(thread);
 }
 inline bool tracing(PyThreadState* thread, const Frame* frame) {
-  return tracing(thread) || (frame->code->_co_monitoring != nullptr && stator_code_monitored(frame->code));
+  return tracing(thread) ||
+         (frame->code->_co_monitoring != nullptr && stator_code_monitored(thread, frame->code));
 }
 #endif
 

@@ -36,8 +36,6 @@ const volatile void* stator_eval_breaker(PyThreadState* thread) {
   return &thread->interp->ceval.eval_breaker;
 }
 
-int stator_tools_active(PyThreadState* thread) { return thread->cframe->use_tracing != 0; }
-
 static int is_incomplete(_PyInterpreterFrame* frame) {
   return frame->owner != FRAME_OWNED_BY_GENERATOR &&
          frame->prev_instr < _PyCode_CODE(frame->f_code) + frame->f_code->_co_firsttraceable;

@@ -54,8 +54,7 @@ bool counts_no_level(PyObject* callable, Py_ssize_t count, PyObject* keywords) {
 PyFunctionObject* entered_by_subscript(PyObject* container) {
   PyTypeObject* const type = Py_TYPE(container);
   static PyObject* const name = PyUnicode_InternFromString("__getitem__");
-  if (name == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  return python_function(_PyType_Lookup(type, name));
+  return name != nullptr ? python_function(_PyType_Lookup(type, name)) : nullptr;
 }
 
 PyFunctionObject* getter_entered_by(PyObject* owner, PyObject* name) {

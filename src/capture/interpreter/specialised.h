@@ -15,14 +15,15 @@ namespace stator {
 // API counts one for.
 bool counts_no_level(PyObject* callable, Py_ssize_t count, PyObject* keywords);
 
-// The Python function that a read of an item or of an attribute enters, or nullptr. Borrowed.
+// The Python function that a read of an item (of an object whose class is not static) or of an attribute
+// enters, or nullptr. Borrowed.
 PyFunctionObject* entered_by_subscript(PyObject* container);
 PyFunctionObject* getter_entered_by(PyObject* owner, PyObject* name);
 PyFunctionObject* getattribute_entered_by(PyObject* owner);
 
-// Functions that reads enter run on the native stack while there is little of it in use, since the C API
-// tells more about an error there, as CPython does in cold code. From this many evaluators on they are pushed
-// as frames.
+// Functions that reads of attributes enter run on the native stack while there is little of it in use, since
+// the C API tells an AttributeError of theirs which attribute was read, as CPython does in cold code. From
+// this many evaluators on they are pushed as frames.
 inline constexpr int kDeep = 16;
 
 }  // namespace stator

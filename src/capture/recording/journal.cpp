@@ -2,6 +2,7 @@
 #include "capture/recording/journal.h"
 
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/exported.h"
 #include "capture/guards/guard_set.h"
 
 namespace stator {

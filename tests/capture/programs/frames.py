@@ -375,6 +375,39 @@ def case_call_stack_depth(log):
     log.append(list(map(lambda x: depth() - base, [1])))
 
 
+def case_instruction_of_the_caller(log):
+    """In code that CPython has specialised: where its specialised instructions stand while a callee runs."""
+
+    def where():
+        return sys._getframe(2).f_lasti
+
+    def generate():
+        for _ in range(60):
+            yield where()
+
+    def delegate():
+        return (yield from generate())
+
+    class Container:
+        def __getitem__(self, key):
+            return where()
+
+    container = Container()
+
+    def run():
+        items = []
+        for x in range(60):
+            items.append(container[x])
+        return [x for x in generate()], [x for x in delegate()], items
+
+    for _ in range(10):
+        seen = run()
+    log.append([part[-5:] for part in seen])
+
+
+case_instruction_of_the_caller.sweep = -1  # CPython specialises none of this under a hook
+
+
 def case_getframe_too_deep(log):
     sys._getframe(100000)
 
