@@ -6,15 +6,15 @@
 
 namespace stator::cpython {
 
-// The mapping behind a read-only view of it (types.MappingProxyType). Borrowed.
-inline PyObject* mapping_of_proxy(PyObject* proxy) {
+// The mapping behind a view of it: types.MappingProxyType, or a dictionary's keys, values or items. Borrowed.
+inline PyObject* mapping_of_view(PyObject* view) {
   PyObject* found = nullptr;
   const visitproc first = [](PyObject* object, void* result) {
     auto** slot = static_cast<PyObject**>(result);
     if (*slot == nullptr) *slot = object;
     return 0;
   };
-  Py_TYPE(proxy)->tp_traverse(proxy, first, static_cast<void*>(&found));
+  Py_TYPE(view)->tp_traverse(view, first, static_cast<void*>(&found));
   return found;
 }
 

@@ -76,9 +76,7 @@ bool Recording::read_view(PyObject* view) {
     return stop(BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(view)->tp_name + " of unknown origin is read");
   }
-  PyObject* mapping = is_dict_view(view)
-                          ? reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(view)->dv_dict)
-                          : cpython::mapping_of_proxy(view);
+  PyObject* mapping = cpython::mapping_of_view(view);
   if (mapping == nullptr) return stop(BreakCode::kUnguardable, "a view of nothing");
   pin(mapping, {Origin::attribute, view, Ref<>::steal(PyUnicode_FromString("mapping"))});
   return read_contents(mapping);
@@ -130,7 +128,7 @@ bool Recording::read_subscript(PyObject* container, PyObject* key) {
     return read_dict_item(container, key);
   }
   if (Py_IS_TYPE(container, &PyDictProxy_Type) && is_pinned(container)) {
-    PyObject* mapping = cpython::mapping_of_proxy(container);
+    PyObject* mapping = cpython::mapping_of_view(container);
     if (mapping != nullptr && PyDict_CheckExact(mapping)) {
       pin(mapping, {Origin::attribute, container, Ref<>::steal(PyUnicode_FromString("mapping"))});
       return read_dict_item(mapping, key);
