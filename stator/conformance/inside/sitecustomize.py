@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _write, _open, _close, _getpid = posix.write, posix.open, posix.close, posix.getpid
-_fork_exec, _posix_spawn = _posixsubprocess.fork_exec, posix.posix_spawn
+_fork_exec = _posixsubprocess.fork_exec
 _APPEND = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
 _PATH = b"PYTHONPATH"
 _INSIDE = __file__.rpartition("/")[0].encode()
@@ -96,15 +96,11 @@ def _led_to_early(given: "dict[bytes, bytes]") -> "dict[bytes, bytes]":
     }
 
 
-def _is_python(executable: "Any") -> bool:
-    return _bytes(executable).rpartition(b"/")[2].rstrip(b"0123456789.") == b"python"
+def _is_python(executable: bytes) -> bool:
+    return executable.rpartition(b"/")[2].rstrip(b"0123456789.") == b"python"
 
 
-def _bytes(text: "Any") -> bytes:
-    return text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogateescape")
-
-
-def _changed(executable: "Any", command: "Any", given: "dict[bytes, bytes] | None") -> "Any":
+def _changed(executable: bytes, command: "Any", given: "dict[bytes, bytes] | None") -> "Any":
     """The environment that a process needs to be interpreted, or None where `given` is right."""
     if not _is_python(executable):
         return None
@@ -117,9 +113,6 @@ def _changed(executable: "Any", command: "Any", given: "dict[bytes, bytes] | Non
     return None if comes_here and "S" not in letters else _led_to_early(given)
 
 
-# Arguments that are no good raise in the real functions, so what is wrong with them does not matter before.
-
-
 def fork_exec(*arguments: "Any") -> "Any":
     """Start a process as `_posixsubprocess` does; a Python is interpreted."""
     try:
@@ -128,30 +121,9 @@ def fork_exec(*arguments: "Any") -> "Any":
         if (changed := _changed(executables[0], command, given)) is not None:
             entries = [name + b"=" + value for name, value in changed.items()]
             arguments = (*arguments[:5], entries, *arguments[6:])
-    except Exception:
+    except Exception:  # arguments that are no good: the real function says so
         pass
     return _fork_exec(*arguments)
-
-
-def posix_spawn(*arguments: "Any", **options: "Any") -> "Any":
-    """Start a process as `os` does; a Python is interpreted."""
-    try:
-        executable, command, environment = arguments
-        given = environment
-        if given is not None:
-            given = {_bytes(name): _bytes(value) for name, value in given.items()}
-        if (changed := _changed(executable, command, given)) is not None:
-            arguments = (executable, command, changed)
-    except Exception:
-        pass
-    return _posix_spawn(*arguments, **options)
-
-
-def _replace_starters() -> None:
-    _posixsubprocess.fork_exec = fork_exec
-    for name in ("posix", "os"):
-        if name in sys.modules:
-            sys.modules[name].__dict__["posix_spawn"] = posix_spawn
 
 
 def _start() -> None:
@@ -160,7 +132,7 @@ def _start() -> None:
         capture = _load(_settings[b"STATOR_CAPTURE"].decode())
         posix.register_at_fork(after_in_child=capture.reset_statistics)
         atexit.register(write_statistics)
-        _replace_starters()
+        _posixsubprocess.fork_exec = fork_exec
         capture.interpret_everything(True)
     except BaseException as error:
         # A sub-interpreter may refuse the extension; standard error belongs to the test.

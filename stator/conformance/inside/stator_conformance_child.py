@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 import traceback
@@ -146,6 +147,8 @@ def prepare(stacks: str) -> None:
 
     setup.setup_process()
     faulthandler.enable(file=open(stacks, "w"), all_threads=True)  # noqa: SIM115 -- open to the end
+    # Children start through `_posixsubprocess`, where `sitecustomize` sees to them, not through posix_spawn.
+    subprocess.__dict__["_HAVE_POSIX_SPAWN_CLOSEFROM"] = False
     support.verbose = 0
     support.failfast = False
     support.use_resources = []
