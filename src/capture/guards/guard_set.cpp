@@ -286,7 +286,8 @@ bool GuardSet::check(std::string* failed) {
 
 bool GuardSet::check_slowly(size_t guard, std::string* failed) {
   if (std::visit(Checker{}, guards_[guard])) return true;
-  if (failed != nullptr) *failed = sources_[guard] + " " + std::visit(Describer{}, guards_[guard]);
+  if (failed != nullptr)
+    *failed = texts_.text(sources_[guard]) + " " + std::visit(Describer{}, guards_[guard]);
   return false;
 }
 
@@ -298,7 +299,7 @@ void GuardSet::add(Guard guard, PyObject* subject) {
 std::vector<std::string> GuardSet::describe() const {
   std::vector<std::string> all;
   for (size_t i = 0; i < guards_.size(); i++)
-    all.push_back(sources_[i] + " " + std::visit(Describer{}, guards_[i]));
+    all.push_back(texts_.text(sources_[i]) + " " + std::visit(Describer{}, guards_[i]));
   return all;
 }
 

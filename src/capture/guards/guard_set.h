@@ -18,6 +18,7 @@
 
 #include "capture/cpython/ref.h"
 #include "capture/domain.h"
+#include "capture/guards/source_text.h"
 
 namespace stator {
 
@@ -122,10 +123,11 @@ class GuardSet {
 
   // `subject` is the object that is looked at.
   void add(Guard guard, PyObject* subject);
-  // Gives every guard its source expression.
+  // Gives every guard its source: `source_of` adds that of an object, and says its number.
   template <class SourceOf>
   void name(SourceOf&& source_of) {
-    for (size_t i = sources_.size(); i < guards_.size(); i++) sources_.push_back(source_of(subjects_[i]));
+    for (size_t i = sources_.size(); i < guards_.size(); i++)
+      sources_.push_back(source_of(subjects_[i], texts_));
   }
   size_t size() const { return guards_.size(); }
   // Keeps an object alive for as long as the guards are.
@@ -152,7 +154,8 @@ class GuardSet {
   std::vector<uint32_t> owners_;     // of each word: the guard that it belongs to
   std::vector<size_t> plain_;        // guards that are no words: tensors and the like, which come last
   std::vector<PyObject*> subjects_;  // meaningful while the capture is in progress
-  std::vector<std::string> sources_;
+  std::vector<uint32_t> sources_;    // of each guard, in texts_
+  SourceTexts texts_;
   std::vector<Ref<>> kept_;
   std::unordered_map<const void*, size_t> seen_;
 };

@@ -117,7 +117,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     if (recording.is_pinned(tensor))
       return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   }
-  entry->guards_.name([&](PyObject* subject) { return recording.source(subject); });
+  recording.name_guards();
   if (!entry->guards_.seal())
     return give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
   entry->program_ = capture->compile(options.backend, sources);

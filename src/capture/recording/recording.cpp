@@ -56,39 +56,47 @@ bool Recording::is_known(PyObject* object) const {
   return reads_freely(object) || is_pinned(object) || never_changes(object);
 }
 
-std::string Recording::source(PyObject* object) const {
-  if (object == nullptr) return "the caller";
-  const auto found = pinned_.find(object);
-  if (found == pinned_.end())
-    return PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object)->tp_name : "<made here>";
-  const Origin& origin = found->second;
-  const auto key_text = [&](bool quoted) -> std::string {
-    auto repr = Ref<>::steal(quoted ? PyObject_Repr(origin.key.get()) : PyObject_Str(origin.key.get()));
-    const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
-    if (utf8 == nullptr) PyErr_Clear();
-    return utf8 != nullptr ? utf8 : "?";
-  };
-  switch (origin.kind) {
-    case Origin::root:
-      return key_text(false);
-    case Origin::item: {
-      // An item of an instance's dictionary reads as its attribute.
-      const auto parent = pinned_.find(origin.parent);
-      if (parent != pinned_.end() && parent->second.kind == Origin::dict_of &&
-          PyUnicode_Check(origin.key.get())) {
-        return source(parent->second.parent) + "." + key_text(false);
-      }
-      return source(origin.parent) + "[" + key_text(true) + "]";
+uint32_t Recording::add_source(PyObject* object, SourceTexts& texts) {
+  // The way up to something that has a number, then down again.
+  std::vector<PyObject*> way;
+  uint32_t at = 0;
+  for (PyObject* next = object;;) {
+    if (const auto known = source_numbers_.find(next); known != source_numbers_.end()) {
+      at = known->second;
+      break;
     }
-    case Origin::dict_of:
-      return source(origin.parent) + ".__dict__";
-    case Origin::attribute:
-      return source(origin.parent) + "." + key_text(false);
-    case Origin::cell_of:
-      return source(origin.parent) + ".__closure__[" + key_text(false) + "]";
-    default:
-      return "type(" + source(origin.parent) + ")";
+    way.push_back(next);
+    const auto found = next != nullptr ? pinned_.find(next) : pinned_.end();
+    if (found == pinned_.end() || found->second.kind == SourceStep::root) break;
+    next = found->second.parent;
   }
+  for (; !way.empty(); way.pop_back()) {
+    PyObject* next = way.back();
+    const auto found = next != nullptr ? pinned_.find(next) : pinned_.end();
+    if (found == pinned_.end()) {
+      const char* name = next == nullptr      ? "the caller"
+                         : PyType_Check(next) ? reinterpret_cast<PyTypeObject*>(next)->tp_name
+                                              : "<made here>";
+      at = texts.add(SourceStep::root, 0, Ref<>::steal(PyUnicode_FromString(name)).get());
+    } else {
+      at = texts.add(found->second.kind, at, found->second.key.get());
+    }
+    source_numbers_.emplace(next, at);
+  }
+  return at;
+}
+
+std::string Recording::source(PyObject* object) {
+  SourceTexts texts;
+  source_numbers_.clear();
+  const uint32_t number = add_source(object, texts);
+  source_numbers_.clear();
+  return texts.text(number);
+}
+
+void Recording::name_guards() {
+  source_numbers_.clear();
+  guards_.name([&](PyObject* subject, SourceTexts& texts) { return add_source(subject, texts); });
 }
 
 void Recording::note_result(PyObject* result, bool made) {

@@ -30,7 +30,8 @@ struct CaptureStop {
 
 // How a pinned object was reached.
 struct Origin {
-  enum Kind : uint8_t { root, item, dict_of, attribute, cell_of, type_of } kind = root;
+  using enum SourceStep;
+  SourceStep kind = root;
   PyObject* parent = nullptr;
   Ref<> key;  // root: its text; item: the key; attribute: the name
 };
@@ -86,7 +87,9 @@ class Recording {
   // Its contents may be looked at: fresh, pinned, or of a kind that never changes.
   bool is_known(PyObject* object) const;
   bool never_changes(PyObject* object) const;
-  std::string source(PyObject* object) const;
+  std::string source(PyObject* object);
+  // Says of every guard how its object was reached.
+  void name_guards();
   // A number that tells objects of this run apart and means nothing in another.
   bool is_identity(PyObject* number) const {
     return !identities_.empty() && identities_.count(PyLong_AsSize_t(number)) != 0;
@@ -180,6 +183,7 @@ class Recording {
   void expect_result(Pending::Kind kind = Pending::plain) { pending_.push_back({frame_, kind}); }
 
   bool take_pending(PyObject** sp);
+  uint32_t add_source(PyObject* object, SourceTexts& texts);
 
   const Domain& domain_;
   DomainCapture& capture_;
@@ -191,6 +195,7 @@ class Recording {
   std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
   Journal journal_;
+  std::unordered_map<PyObject*, uint32_t> source_numbers_;
   std::vector<Pending> pending_;
   // A function that is executed, not captured, and the cache from which its result will come.
   std::unique_ptr<Pause> pause_;
