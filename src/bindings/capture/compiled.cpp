@@ -12,6 +12,7 @@
 #include "capture/hook/engine.h"
 #include "capture/marks/mark.h"
 #include "capture/no_tensors.h"
+#include "capture/programs/callee_captures.h"
 #include "capture/programs/entry.h"
 
 namespace stator {
@@ -29,6 +30,7 @@ struct State {
   bool whole = false;               // a stop is an error
   int limit = -1;                   // of captures; negative: the setting's
   std::optional<bool> dynamic;
+  std::unique_ptr<CalleeCaptures> callees;  // of functions called while this one runs as it is
 };
 
 struct Compiled {
@@ -58,18 +60,6 @@ std::string text_of(const CaptureStop& stop) {
   if (!stop.file.empty()) text += " (" + stop.file + ":" + std::to_string(stop.line) + ")";
   return text;
 }
-
-// A capture in progress anywhere in the process: there is one at a time, and what other threads call
-// meanwhile runs as it is. Guarded by the GIL.
-bool capture_running = false;
-
-class CaptureTurn {
- public:
-  CaptureTurn() { capture_running = true; }
-  ~CaptureTurn() { capture_running = false; }
-  CaptureTurn(const CaptureTurn&) = delete;
-  CaptureTurn& operator=(const CaptureTurn&) = delete;
-};
 
 // The user's line as it stands in the file; empty where it cannot be read.
 std::string source_line(const CaptureStop& stop) {
@@ -114,6 +104,16 @@ bool tell_miss(Compiled* self, const std::string& guard) {
 }
 
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
+  State& state = *self->state;
+  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole;
+  if (alone || thread_context.recording != nullptr || thread_context.plain)
+    return PyObject_Vectorcall(self->function, arguments, flags, keywords);
+  if (!state.callees) {
+    const CaptureOptions options{self->backend, state.dynamic};
+    const int limit = state.limit < 0 ? settings.recompile_limit : state.limit;
+    state.callees = std::make_unique<CalleeCaptures>(*installed_domain, options, limit, false);
+  }
+  const CalleesScope scope(state.callees.get());
   return PyObject_Vectorcall(self->function, arguments, flags, keywords);
 }
 
@@ -142,12 +142,8 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
   CaptureStop why;
   const auto start = std::chrono::steady_clock::now();
   const CaptureOptions options{self->backend, state.dynamic};
-  std::shared_ptr<Entry> entry;
-  {
-    CaptureTurn turn;
-    entry = Entry::capture(*installed_domain, self->function, arguments, PyVectorcall_NARGS(flags), keywords,
-                           options, why);
-  }
+  std::shared_ptr<Entry> entry = Entry::capture(*installed_domain, self->function, arguments,
+                                                PyVectorcall_NARGS(flags), keywords, options, why);
   if (!entry) {
     state.stops.push_back(why);
     if (PyErr_Occurred()) return nullptr;  // the backend's own
@@ -193,7 +189,7 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
       entry->hits++;
       return entry->run(tensors, arguments);
     }
-    if (thread_stance == Stance::run_only || capture_running)
+    if (thread_stance == Stance::run_only || Engine::get().capturing)
       return call_natively(self, arguments, flags, keywords);
     if (!state.entries.empty()) state.misses.push_back(failed);
     return capture_and_call(self, arguments, flags, keywords);
@@ -316,12 +312,33 @@ PyObject* get_misses(PyObject* object, void*) {
   return strings(reinterpret_cast<Compiled*>(object)->state->misses);
 }
 
+PyObject* get_callees(PyObject* object, void*) {
+  auto list = Ref<>::steal(PyList_New(0));
+  const State& state = *reinterpret_cast<Compiled*>(object)->state;
+  if (!list || !state.callees) return list.release();
+  for (const auto& [code, of] : state.callees->codes()) {
+    std::vector<std::string> stops;
+    for (const CaptureStop& stop : of.stops) stops.push_back(text_of(stop));
+    uint64_t hits = 0;
+    for (const auto& serving : of.entries) hits += serving.entry->hits;
+    auto breaks = Ref<>::steal(strings(stops));
+    auto row =
+        Ref<>::steal(breaks ? Py_BuildValue("{s:s,s:n,s:K,s:O}", "name", of.name.c_str(), "captures",
+                                            static_cast<Py_ssize_t>(of.entries.size()), "hits",
+                                            static_cast<unsigned long long>(hits), "breaks", breaks.get())
+                            : nullptr);
+    if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
 PyObject* reset(PyObject* object, PyObject*) {
   State& state = *reinterpret_cast<Compiled*>(object)->state;
   state.entries.clear();
   state.stops.clear();
   state.misses.clear();
   state.native = false;
+  if (state.callees) state.callees->reset();
   Py_RETURN_NONE;
 }
 
@@ -344,6 +361,7 @@ PyGetSetDef properties[] = {
     {"entries", get_entries, nullptr, "The captures: guards, graph, nodes, hits.", nullptr},
     {"breaks", get_breaks, nullptr, "Why captures were given up.", nullptr},
     {"stops", get_stops, nullptr, "The same, taken apart: code, message, hint, detail, file, line.", nullptr},
+    {"callees", get_callees, nullptr, "Functions that were captured on their own, after a break.", nullptr},
     {"misses", get_misses, nullptr, "The guard that failed before each further capture.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."},

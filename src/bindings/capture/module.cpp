@@ -6,6 +6,8 @@
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
 #include "capture/interpreter/gadget.h"
+#include "capture/no_tensors.h"
+#include "capture/programs/callee_captures.h"
 
 namespace stator {
 namespace {
@@ -44,6 +46,26 @@ PyObject* statistics(PyObject*, PyObject*) {
   return result.release();
 }
 
+PyObject* capture_everything(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  // Never freed: a thread may be in the middle of it.
+  static CalleeCaptures* const captures =
+      new CalleeCaptures(no_tensors(), CaptureOptions{}, /*limit=*/3, /*every=*/true);
+  Engine::get().capture_everything(truth != 0 ? captures : nullptr);
+  Py_RETURN_NONE;
+}
+
+PyObject* capture_statistics(PyObject*, PyObject*) {
+  const Statistics& counted = Engine::get().statistics;
+  auto result = Ref<>::steal(PyDict_New());
+  const bool ok = result && set_count(result.get(), "captures", counted.captures) &&
+                  set_count(result.get(), "stops", counted.stops) &&
+                  set_count(result.get(), "served", counted.served) &&
+                  set_count(result.get(), "unrestored", counted.unrestored);
+  return ok ? result.release() : nullptr;
+}
+
 PyObject* reset_statistics(PyObject*, PyObject*) {
   Engine::get().statistics = {};
   Py_RETURN_NONE;
@@ -52,6 +74,11 @@ PyObject* reset_statistics(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"interpret_everything", interpret_everything, METH_O,
      "interpret_everything(on)\n--\n\nInterprets every Python frame of every thread, or stops doing so."},
+    {"capture_everything", capture_everything, METH_O,
+     "capture_everything(on)\n--\n\nCaptures every function that is called, in every thread, or stops doing "
+     "so."},
+    {"capture_statistics", capture_statistics, METH_NOARGS,
+     "capture_statistics()\n--\n\nWhat became of the functions that were captured on their own."},
     {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},
     {"reset_statistics", reset_statistics, METH_NOARGS, "reset_statistics()\n--\n\nStarts counting anew."},
     {nullptr, nullptr, 0, nullptr}};

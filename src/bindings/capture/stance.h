@@ -2,7 +2,7 @@
 #ifndef STATOR_BINDINGS_CAPTURE_STANCE_H
 #define STATOR_BINDINGS_CAPTURE_STANCE_H
 
-#include "capture/cpython/python.h"
+#include "capture/hook/engine.h"
 
 namespace stator {
 
@@ -27,13 +27,20 @@ extern PyObject* capture_error;  // stator.CaptureError
 // A stance for the length of a scope.
 class StanceScope {
  public:
-  explicit StanceScope(Stance stance) : before_(thread_stance) { thread_stance = stance; }
-  ~StanceScope() { thread_stance = before_; }
+  explicit StanceScope(Stance stance) : before_(thread_stance), plain_(thread_context.plain) {
+    thread_stance = stance;
+    if (stance != Stance::normal) thread_context.plain = true;
+  }
+  ~StanceScope() {
+    thread_stance = before_;
+    thread_context.plain = plain_;
+  }
   StanceScope(const StanceScope&) = delete;
   StanceScope& operator=(const StanceScope&) = delete;
 
  private:
   Stance before_;
+  bool plain_;
 };
 
 bool add_stance(PyObject* module);

@@ -68,6 +68,18 @@ void Engine::resume_hook() {
   stator_set_evaluator(interpreter_, &eval_hook);
 }
 
+void Engine::capture_everything(CalleeCaptures* captures) {
+  const bool before = captured_everything_ != nullptr, after = captures != nullptr;
+  captured_everything_ = captures;
+  if (after && !before) {
+    acquire_hook();
+  } else if (before && !after) {
+    release_hook();
+  } else {
+    resume_hook();
+  }
+}
+
 void Engine::interpret_everything(bool on) {
   if (on == everything_) {
     resume_hook();

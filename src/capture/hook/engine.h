@@ -25,6 +25,7 @@ struct Binding {
   PyObject* name_space = nullptr;
 };
 
+class CalleeCaptures;
 class Recording;
 
 struct ThreadContext {
@@ -33,8 +34,10 @@ struct ThreadContext {
   uintptr_t stack_reserve =
       0;               // below this address the native stack is not used any further; 0: not known yet
   int evaluators = 0;  // the interpreter's activations on the native stack
-  Recording* recording = nullptr;  // of the capture in progress
-  int instruction_limit = -1;      // each frame is handed over after so many instructions; -1: never
+  Recording* recording = nullptr;     // of the capture in progress
+  CalleeCaptures* callees = nullptr;  // serves the frames that start, where nothing is recorded
+  bool plain = false;                 // a program runs: its frames are nobody's to capture
+  int instruction_limit = -1;         // each frame is handed over after so many instructions; -1: never
 };
 
 // One per thread. The static model costs one load on the path that every Python call takes while the hook is
@@ -49,6 +52,10 @@ struct Statistics {
   uint64_t finished = 0;     // run to their end: returned, raised or yielded
   uint64_t passed = 0;       // left to CPython unlooked
   uint64_t handed_over = 0;  // given up in the middle
+  uint64_t captures = 0;     // of frames that were captured on their own
+  uint64_t stops = 0;        // captures given up
+  uint64_t served = 0;       // frames that a capture answered
+  uint64_t unrestored = 0;   // objects that a roll-back left other than they were
   std::array<uint64_t, kOpcodeCount> by_opcode{};
   std::array<uint64_t, static_cast<size_t>(HandOver::count)> by_reason{};
 };
@@ -80,6 +87,11 @@ class Engine {
 
   void interpret_everything(bool on);
   bool everything() const { return everything_; }
+  // Captures every function that is called, in every thread; nullptr: no more. The engine does not own it.
+  void capture_everything(CalleeCaptures* captures);
+  CalleeCaptures* captured_everything() const { return captured_everything_; }
+
+  bool capturing = false;  // one capture at a time in the process; guarded by the GIL
 
   Statistics statistics;
 
@@ -88,6 +100,7 @@ class Engine {
   Py_ssize_t extra_index_ = -1;
   int users_ = 0;
   bool everything_ = false;
+  CalleeCaptures* captured_everything_ = nullptr;
 };
 
 }  // namespace stator

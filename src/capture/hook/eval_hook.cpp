@@ -8,6 +8,7 @@
 #include "capture/hook/engine.h"
 #include "capture/hook/native_stack.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/programs/callee_captures.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -52,6 +53,19 @@ bool native_stack_low(ThreadContext& context) {
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve;
 }
 
+// A frame below a function that runs as it is: a capture of its own, or CPython.
+PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
+  const bool tools = cpython::tracing(thread, frame);
+  const bool low = native_stack_low(thread_context);
+  PyObject* result = nullptr;
+  if (throwflag == 0 && !tools && !low && callees.serve(frame, &result)) {
+    if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+    return result;
+  }
+  return low || (tools && cpython::kToolsSeeHook) ? pass_on_without_hook(thread, frame, throwflag)
+                                                  : pass_on(thread, frame, throwflag);
+}
+
 }  // namespace
 
 PyObject* evaluate_for_tools(PyThreadState* thread, Frame* frame, int throwflag) {
@@ -63,6 +77,10 @@ PyObject* evaluate_for_tools(PyThreadState* thread, Frame* frame, int throwflag)
 extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int throwflag) {
   ThreadContext& context = thread_context;
   Engine& engine = Engine::get();
+  CalleeCaptures* callees = context.callees != nullptr ? context.callees : engine.captured_everything();
+  if (callees != nullptr && context.recording == nullptr && !context.plain) {
+    return serve_callee(thread, frame, throwflag, *callees);
+  }
   if (context.mode == Mode::off && !engine.everything()) {
     return native_stack_low(context) ? pass_on_without_hook(thread, frame, throwflag)
                                      : pass_on(thread, frame, throwflag);

@@ -2,6 +2,7 @@
 #include "capture/programs/entry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "capture/cpython/error_scope.h"
 #include "capture/hook/engine.h"
@@ -16,9 +17,11 @@ class CaptureScope {
       : context_(thread_context), mode_(context_.mode), collects_(PyGC_Disable() != 0) {
     context_.mode = Mode::capture;
     context_.recording = &recording;
+    Engine::get().capturing = true;
     Engine::get().acquire_hook();
   }
   ~CaptureScope() {
+    Engine::get().capturing = false;
     Engine::get().release_hook();
     context_.recording = nullptr;
     context_.mode = mode_;
@@ -33,11 +36,33 @@ class CaptureScope {
   bool collects_;
 };
 
+// What a program runs (backends in Python among it) is nobody's to capture.
+class PlainScope {
+ public:
+  PlainScope()
+      : mode_(std::exchange(thread_context.mode, Mode::off)),
+        outer_(std::exchange(thread_context.plain, true)) {}
+  ~PlainScope() {
+    thread_context.mode = mode_;
+    thread_context.plain = outer_;
+  }
+  PlainScope(const PlainScope&) = delete;
+  PlainScope& operator=(const PlainScope&) = delete;
+
+ private:
+  Mode mode_;
+  bool outer_;
+};
+
 }  // namespace
 
 std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
                                       Py_ssize_t count, PyObject* keywords, const CaptureOptions& options,
                                       CaptureStop& why) {
+  if (Engine::get().capturing) {
+    why.code = BreakCode::kCaptureRunning;
+    return nullptr;
+  }
   auto entry = std::make_unique<Entry>();
   std::unique_ptr<DomainCapture> capture = domain.begin();
   if (!capture) {
@@ -47,7 +72,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   }
   Recording recording(domain, *capture, entry->guards_);
   const auto give_up = [&](BreakCode code, std::string detail) {
-    recording.journal().roll_back();
+    Engine::get().statistics.unrestored += recording.journal().roll_back();
     if (PyErr_Occurred()) PyErr_Clear();
     if (!recording.stopped().happened()) recording.stop(code, std::move(detail));
     PyErr_Clear();
@@ -57,6 +82,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   entry->modes_ = domain.modes();
   entry->keywords_ = Ref<>::share(keywords);
   recording.pin(function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
+  if (options.by_structure) recording.know_by_structure(reinterpret_cast<PyFunctionObject*>(function));
   std::vector<PyObject*> tensors;
   std::vector<Ref<>> stand_ins;
   const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
@@ -86,7 +112,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);
   if (!entry->effects_.collect(recording.journal(), recording)) return give_up(BreakCode::kInternal, {});
-  recording.journal().roll_back();
+  Engine::get().statistics.unrestored += recording.journal().roll_back();
 
   GivenContainers containers;
   for (size_t i = 0; i < stand_ins.size(); i++) containers.add(stand_ins[i].get(), arguments[i], {i, {}});
@@ -175,6 +201,7 @@ PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arg
     while (tensor == nullptr && first_of_[next] != next) next++;
     inputs.push_back(tensor != nullptr ? tensor : tensors[next++]);
   }
+  const PlainScope plain;
   std::vector<Ref<>> outputs;
   if (!program_->run(inputs.data(), outputs)) return nullptr;
   std::vector<Ref<>> values;

@@ -3,6 +3,7 @@
 #define STATOR_CAPTURE_PROGRAMS_ENTRY_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace stator {
 struct CaptureOptions {
   PyObject* backend = Py_None;  // borrowed; see DomainCapture::compile
   std::optional<bool> dynamic;  // sizes: all symbolic, none, or those that changed
+  bool by_structure = false;    // the function is known by a FunctionSpec, not as this one object
 };
 
 class Entry {

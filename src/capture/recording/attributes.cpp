@@ -43,6 +43,8 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
 // Attributes of functions that can be assigned to and stand in no dictionary.
 bool Recording::read_function_attribute(PyObject* object, PyObject* name) {
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  if (function == proven_function_)
+    return stop(BreakCode::kUnguardable, "an attribute of a function that may be made anew on every call");
   if (!entering(function, nullptr)) return false;
   const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
   if (is("__annotations__")) {

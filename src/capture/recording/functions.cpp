@@ -60,6 +60,13 @@ bool Recording::pin_module_function(PyFunctionObject* function) {
   return read_dict_item(dict, function->func_name);
 }
 
+void Recording::know_by_structure(PyFunctionObject* function) {
+  proven_function_ = function;
+  PyObject* closure = function->func_closure;
+  for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); i++)
+    proven_cells_.insert(PyTuple_GET_ITEM(closure, i));
+}
+
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
   if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&
@@ -83,9 +90,11 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
     return true;
   }
   if (!guards_.once(function)) return true;
-  guards_.add(
-      FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults},
-      object);
+  if (function != proven_function_) {
+    guards_.add(
+        FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults},
+        object);
+  }
   pin(function->func_globals, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__globals__"))});
   pin(function->func_builtins,
       {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__builtins__"))});
@@ -98,7 +107,14 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   if (function->func_kwdefaults != nullptr) {
     pin(function->func_kwdefaults,
         {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__kwdefaults__"))});
-    if (!read_dict(function->func_kwdefaults)) return false;
+    if (function == proven_function_) {
+      PyObject *key, *value;
+      Py_ssize_t position = 0;
+      while (PyDict_Next(function->func_kwdefaults, &position, &key, &value))
+        pin(value, {Origin::item, function->func_kwdefaults, Ref<>::share(key)});
+    } else if (!read_dict(function->func_kwdefaults)) {
+      return false;
+    }
   }
   if (function->func_closure != nullptr) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_closure); i++) {

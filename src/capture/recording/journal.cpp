@@ -213,14 +213,52 @@ int put_back(const Written& written) {
 
 }  // namespace
 
-void Journal::roll_back() {
+// Whether it holds again what it held: the same objects in the same places.
+static bool is_as_before(const Written& written) {
+  PyObject* object = written.object.get();
+  PyObject* entry = written.entry.get();
+  PyObject *key, *old;
+  Py_ssize_t position = 0;
+  switch (written.kind) {
+    case Written::Kind::dict: {
+      while (entry == nullptr && written.keys && PyDict_Next(written.keys.get(), &position, &key, &old)) {
+        PyObject* now = PyDict_GetItemWithError(object, key);
+        if (now != (old == Journal::absent() ? nullptr : old)) return false;
+      }
+      if (entry == nullptr) return true;
+      PyObject *other_key, *other;
+      Py_ssize_t other_position = 0;
+      while (PyDict_Next(entry, &position, &key, &old)) {
+        if (!PyDict_Next(object, &other_position, &other_key, &other) || other_key != key || other != old)
+          return false;
+      }
+      return PyDict_GET_SIZE(object) == PyDict_GET_SIZE(entry);
+    }
+    case Written::Kind::list:
+      if (PyList_GET_SIZE(object) != (entry != nullptr ? PyList_GET_SIZE(entry) : written.length))
+        return false;
+      for (Py_ssize_t i = 0; entry != nullptr && i < PyList_GET_SIZE(entry); i++) {
+        if (PyList_GET_ITEM(object, i) != PyList_GET_ITEM(entry, i)) return false;
+      }
+      return true;
+    case Written::Kind::cell:
+      return PyCell_GET(object) == (entry == Journal::absent() ? nullptr : entry);
+    default:
+      return true;
+  }
+}
+
+size_t Journal::roll_back() {
   const ErrorScope scope;
   for (size_t i = written_.size(); i > 0; i--) {
     if (put_back(written_[i - 1]) < 0) PyErr_Clear();
   }
+  size_t different = 0;
+  for (const Written& written : written_) different += is_as_before(written) ? 0 : 1;
   written_.clear();
   index_.clear();
   slots_.clear();
+  return different;
 }
 
 }  // namespace stator

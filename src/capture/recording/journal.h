@@ -54,7 +54,9 @@ class Journal {
 
   // In the order of the first writes.
   const std::vector<Written>& written() const { return written_; }
-  void roll_back();
+  // Puts everything back, the last write first. The number of objects that are not as they were: none, unless
+  // there is a fault here.
+  size_t roll_back();
 
   // Stands for "there was nothing".
   static PyObject* absent();

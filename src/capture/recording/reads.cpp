@@ -102,6 +102,8 @@ bool Recording::read_type(PyTypeObject* type) {
 bool Recording::read_object(PyObject* object) {
   if (!read_type(Py_TYPE(object))) return false;
   if (reads_freely(object)) return true;
+  if (object == reinterpret_cast<PyObject*>(proven_function_))
+    return stop(BreakCode::kUnguardable, "an attribute of a function that may be made anew on every call");
   if (!is_pinned(object)) {
     return stop(BreakCode::kUnguardable,
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
@@ -125,7 +127,8 @@ bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
     return true;  // cells of functions that this capture entered are made by it
   if (journal_.find(cell) != nullptr) return true;  // written here
   PyObject* content = PyCell_GET(cell);
-  if (guards_.once(cell)) guards_.add(CellGuard{cell, expect(content)}, cell);
+  if (proven_cells_.count(cell) == 0 && guards_.once(cell))
+    guards_.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {
     pin(content, {Origin::attribute, cell, Ref<>::share(PyTuple_GET_ITEM(code->co_localsplusnames, index))});
   }

@@ -76,6 +76,9 @@ class Recording {
   bool proves(PyObject* dict, PyObject* key) const { return guards_.reads_key(dict, key); }
 
   // --- knowledge ---
+  // The function that is captured is proven on every call by what it is made of: its own cells and defaults
+  // need no guards.
+  void know_by_structure(PyFunctionObject* function);
   void make_fresh(PyObject* object);
   void pin(PyObject* object, Origin origin);
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
@@ -191,6 +194,8 @@ class Recording {
   CaptureStop stop_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
+  PyFunctionObject* proven_function_ = nullptr;
+  std::unordered_set<PyObject*> proven_cells_;
   std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
   std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;

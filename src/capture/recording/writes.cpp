@@ -135,7 +135,10 @@ bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name) {
 
 bool Recording::before_cell_write(PyObject* cell) {
   // Cells that are not pinned were made by this capture.
-  return !is_pinned(cell) || journal_.cell(cell);
+  if (!is_pinned(cell)) return true;
+  if (proven_cells_.count(cell) != 0)
+    return stop(BreakCode::kOutsideEffect, "a variable of the function that made this one is written");
+  return journal_.cell(cell);
 }
 
 // A C method that writes to its first argument.

@@ -1,0 +1,71 @@
+// capture/programs/callee_captures.h: captures of the functions that a function calls which could not be
+// captured itself.
+//
+// After a break the function runs as it is, and the hook asks here for every frame that it starts. The
+// captures are found by code object: what a call made of a function relies on is in its guards.
+#ifndef STATOR_CAPTURE_PROGRAMS_CALLEE_CAPTURES_H
+#define STATOR_CAPTURE_PROGRAMS_CALLEE_CAPTURES_H
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/cpython/frame.h"
+#include "capture/programs/entry.h"
+#include "capture/programs/function_spec.h"
+
+namespace stator {
+
+class CalleeCaptures {
+ public:
+  struct OfCode {
+    Ref<> code;  // a weak reference
+    std::string name;
+    struct Serving {
+      FunctionSpec function;
+      std::shared_ptr<Entry> entry;
+    };
+    std::vector<Serving> entries;
+    std::vector<CaptureStop> stops;
+    std::vector<std::string> misses;
+    bool native = false;  // given up
+  };
+
+  CalleeCaptures(const Domain& domain, CaptureOptions options, int limit, bool every)
+      : domain_(domain), options_(std::move(options)), limit_(limit), every_(every) {}
+
+  // Whether a capture served the call whose frame is about to start: then `result` is its value (a new
+  // reference, or nullptr with an error set). Otherwise the frame is untouched and runs as it is.
+  bool serve(cpython::Frame* frame, PyObject** result);
+
+  const std::unordered_map<PyCodeObject*, OfCode>& codes() const { return codes_; }
+  void reset() { codes_.clear(); }
+
+ private:
+  struct Call;
+  bool wants(const Call& call) const;
+  OfCode* find(PyCodeObject* code);
+  bool capture(OfCode& of, PyFunctionObject* function, const Call& call, PyObject** result);
+
+  const Domain& domain_;
+  CaptureOptions options_;
+  int limit_;
+  bool every_;  // also functions without tensors among their arguments
+  std::unordered_map<PyCodeObject*, OfCode> codes_;
+};
+
+// While this lives, functions that the thread calls are captured on their own.
+class CalleesScope {
+ public:
+  explicit CalleesScope(CalleeCaptures* captures);
+  ~CalleesScope();
+  CalleesScope(const CalleesScope&) = delete;
+  CalleesScope& operator=(const CalleesScope&) = delete;
+
+ private:
+  CalleeCaptures* outer_;
+};
+
+}  // namespace stator
+
+#endif
