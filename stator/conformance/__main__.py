@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stator.conformance import lists, report
-from stator.conformance.child_process import Choice, prepare_this_process, run_past_breaks, stop_everything
+from stator.conformance.child_process import (
+    Choice,
+    Under,
+    prepare_this_process,
+    run_past_breaks,
+    stop_everything,
+)
 from stator.conformance.compare import Comparison, compare
 from stator.conformance.plain_cache import PlainRuns, ends_in_time
 from stator.conformance.python import NoSuchModule, Python, default_executable
@@ -24,7 +30,7 @@ class Session:
     """What every module's comparison needs to know."""
 
     plain: PlainRuns
-    capture: Path | None  # None: the plain side only
+    under: Under | None  # None: the plain side only
     limit: float
     only_ending: bool
     tries: int
@@ -36,19 +42,23 @@ class Session:
         if self.only_ending and not all(ends_in_time(run) for run in runs):
             bad = next(run for run in runs if not ends_in_time(run))
             return Comparison(name, left_out=bad.why_not_passed(), plain_seconds=seconds)
-        if self.capture is None:
+        if self.under is None:
             passes = all(run.passed for run in runs)
             return Comparison(name, left_out="only run plainly", plain_seconds=seconds, passes=passes)
         plain = self.plain
         limit = min(self.limit, 60 + 6 * seconds)  # a hang is told early
         choice = Choice(plain.match, tuple(self.unequal))
-        whole, breaks = run_past_breaks(plain.python, name, self.capture, limit, self.tries, choice)
+        whole, breaks = run_past_breaks(plain.python, name, self.under, limit, self.tries, choice)
         return compare(name, (runs[0], runs[1]), whole, breaks, self.unequal)
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stator.conformance", description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="such as test_grammar; none: all")
+    parser.add_argument(
+        "--mode", default="interpret", choices=("interpret", "capture"),
+        help="interpret every frame, or capture every function, roll it back and serve it",
+    )
     parser.add_argument("--selection", metavar="NAME", help="a fixed selection of modules: fast")
     parser.add_argument("-k", "--match", default="*", metavar="PATTERN", help="only tests such as '*.test_a'")
     parser.add_argument("--jobs", type=int, default=2, help="modules run at once")
@@ -97,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_this_process()
     session = Session(
         PlainRuns(python, options.plain_cache, options.match),
-        capture.resolve() if capture else None,
+        Under(capture.resolve(), options.mode) if capture else None,
         options.timeout,
         only_ending=not options.modules,
         tries=options.tries,
@@ -122,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report.write_json(results, options.json)
     if options.plain_only:
         return 0
-    lines, good = report.total_lines(results, options.verbose)
+    lines, good = report.total_lines(results, options.verbose, options.mode)
     everything = not options.modules and not options.selection and options.package == "test"
     passing = sum(result.passes for result in results if not result.left_out)
     if everything and passing < (least := LEAST_MODULES.get(python.short_version, 0)):

@@ -54,7 +54,15 @@ def prepare_this_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
-def _environment(python: Python, directory: Path, capture: Path | None) -> dict[str, str]:
+@dataclass(frozen=True)
+class Under:
+    """The extension, and what it does with every function: `interpret` or `capture`."""
+
+    extension: Path
+    mode: str = "interpret"
+
+
+def _environment(python: Python, directory: Path, under: Under | None) -> dict[str, str]:
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -66,8 +74,8 @@ def _environment(python: Python, directory: Path, capture: Path | None) -> dict[
         TMPDIR=str(directory / "tmp"),
         STATOR_RUN=str(directory),
         STATOR_STATISTICS=str(directory / "statistics"),
-        STATOR_CAPTURE=str(capture or ""),
-        STATOR_INTERPRET="1" if capture else "0",
+        STATOR_CAPTURE=str(under.extension) if under else "",
+        STATOR_MODE=under.mode if under else "plain",
     )
     return environment
 
@@ -102,7 +110,7 @@ def _wait(process: subprocess.Popen[bytes], limit: float) -> str:
 
 
 def _run_once(
-    python: Python, module: str, capture: Path | None, limit: float, choice: Choice, directory: Path
+    python: Python, module: str, under: Under | None, limit: float, choice: Choice, directory: Path
 ) -> Run:
     for part in ("work", "tmp"):
         (directory / part).mkdir()
@@ -120,7 +128,7 @@ def _run_once(
         process = subprocess.Popen(
             command,
             cwd=directory / "work",
-            env=_environment(python, directory, capture),
+            env=_environment(python, directory, under),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
@@ -149,33 +157,33 @@ def run_module(
     python: Python,
     module: str,
     *,
-    capture: Path | None = None,
+    under: Under | None = None,
     limit: float = 300.0,
     choice: Choice = EVERY_TEST,
 ) -> Run:
-    """Run `module`, interpreted by the extension `capture` or plainly without one."""
+    """Run `module`, `under` the extension or plainly without one."""
     directory = Path(tempfile.mkdtemp(prefix="st", dir="/tmp"))
     try:
-        return _run_once(python, module, capture, limit, choice, directory)
+        return _run_once(python, module, under, limit, choice, directory)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def run_past_breaks(
-    python: Python, module: str, capture: Path, limit: float, tries: int, choice: Choice
+    python: Python, module: str, under: Under, limit: float, tries: int, choice: Choice
 ) -> tuple[Run, list[Run]]:
     """Run interpreted; after a crash or hang run what is left, so that one break hides little.
 
     Gives the whole, and each run that broke.
     """
-    whole = run_module(python, module, capture=capture, limit=limit, choice=choice)
+    whole = run_module(python, module, under=under, limit=limit, choice=choice)
     broken = [whole] if whole.broken else []
     last = whole
     while last.broken and tries > 0 and not last.broken_in.startswith("("):
         tries -= 1
         whole.outcomes[last.broken_in] = Outcome(((last.broken, ""),))
         rest = Choice(choice.match, (*choice.skip, *whole.outcomes))
-        last = run_module(python, module, capture=capture, limit=limit, choice=rest)
+        last = run_module(python, module, under=under, limit=limit, choice=rest)
         whole.outcomes.update(last.outcomes)
         whole.seconds += last.seconds
         whole.statistics.update(last.statistics)

@@ -47,7 +47,7 @@ def module_lines(result: Comparison, verbose: int) -> list[str]:
     return lines
 
 
-def total_lines(results: Iterable[Comparison], verbose: int) -> tuple[list[str], bool]:
+def total_lines(results: Iterable[Comparison], verbose: int, mode: str = "interpret") -> tuple[list[str], bool]:
     """The summary, and whether everything is as it should be."""
     results = list(results)
     compared = [result for result in results if not result.left_out]
@@ -66,6 +66,15 @@ def total_lines(results: Iterable[Comparison], verbose: int) -> tuple[list[str],
     left_out = len(results) - len(compared)
     if left_out:
         lines.append(f"{left_out} modules left out: plainly they do not end in time or test nothing")
+    if mode == "capture":
+        captures, served, stops, unrestored = (
+            statistics[key] for key in ("captures", "served", "stops", "unrestored")
+        )
+        lines.append(
+            f"{captures:,} functions captured, {served:,} calls served by captures, {stops:,} captures given up,"
+            f" {unrestored:,} objects not as they were after a roll-back"
+        )
+        return lines, not differing and served > 0 and unrestored == 0
     finished, passed, handed = (statistics[key] for key in ("finished", "passed", "handed_over"))
     lines.append(
         f"{part:.2%} of the frames were interpreted to their end"

@@ -16,7 +16,7 @@ FAKE = Path(__file__).parent / "fake_capture.py"
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """
 import os, signal, subprocess, sys, time, unittest
-INTERPRETED = os.environ["STATOR_INTERPRET"] == "1"
+INTERPRETED = os.environ["STATOR_MODE"] == "interpret"
 class T(unittest.TestCase):
     def test_a(self): pass
     def test_z(self): pass
@@ -202,7 +202,7 @@ def test_processes_that_tests_start_are_interpreted_but_isolated_ones_are_not(sa
         def test_started(self): self.assertEqual(self.told(), str(INTERPRETED))
         def test_isolated(self): self.assertEqual(self.told("-I"), "")
         def test_same_modules(self):
-            with open(os.environ["OUT"] + os.environ["STATOR_INTERPRET"], "w") as file:
+            with open(os.environ["OUT"] + os.environ["STATOR_MODE"], "w") as file:
                 file.write("\\n".join([*sorted(sys.modules), *sys.path[1:]]))
         """,
     )
@@ -211,7 +211,7 @@ def test_processes_that_tests_start_are_interpreted_but_isolated_ones_are_not(sa
     assert "test_processes: 5 same, 0 different" in output
     assert code == 0
     assert "196 finished" in output  # two interpreted processes
-    assert Path(f"{out}0").read_text() == Path(f"{out}1").read_text()
+    assert Path(f"{out}plain").read_text() == Path(f"{out}interpret").read_text()
 
 
 def test_sigint_has_its_default_action_where_we_ignore_it(sample: Sample) -> None:

@@ -144,6 +144,8 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
   const CaptureOptions options{self->backend, state.dynamic};
   std::shared_ptr<Entry> entry = Entry::capture(*installed_domain, self->function, arguments,
                                                 PyVectorcall_NARGS(flags), keywords, options, why);
+  if (!entry && why.code == BreakCode::kCaptureRunning)
+    return call_natively(self, arguments, flags, keywords);
   if (!entry) {
     state.stops.push_back(why);
     if (PyErr_Occurred()) return nullptr;  // the backend's own

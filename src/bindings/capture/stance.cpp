@@ -24,6 +24,7 @@ PyObject* set_stance(PyObject*, PyObject* name) {
     if (std::strcmp(text, kNames[i]) != 0) continue;
     const Stance before = thread_stance;
     thread_stance = static_cast<Stance>(i);
+    thread_context.plain = thread_stance != Stance::normal;
     return PyUnicode_FromString(kNames[static_cast<size_t>(before)]);
   }
   return PyErr_Format(PyExc_ValueError, "no such stance: %s", text);

@@ -14,7 +14,10 @@ namespace {
 class CaptureScope {
  public:
   explicit CaptureScope(Recording& recording)
-      : context_(thread_context), mode_(context_.mode), collects_(PyGC_Disable() != 0) {
+      : context_(thread_context),
+        mode_(context_.mode),
+        handled_(Ref<>::steal(PyErr_GetHandledException())),
+        collects_(PyGC_Disable() != 0) {
     context_.mode = Mode::capture;
     context_.recording = &recording;
     Engine::get().capturing = true;
@@ -25,6 +28,8 @@ class CaptureScope {
     Engine::get().release_hook();
     context_.recording = nullptr;
     context_.mode = mode_;
+    // A capture may be given up inside a handler, which then never ends.
+    PyErr_SetHandledException(handled_.get());
     if (collects_) PyGC_Enable();
   }
   CaptureScope(const CaptureScope&) = delete;
@@ -33,6 +38,7 @@ class CaptureScope {
  private:
   ThreadContext& context_;
   Mode mode_;
+  Ref<> handled_;  // the exception that the caller is handling
   bool collects_;
 };
 
@@ -72,6 +78,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   }
   Recording recording(domain, *capture, entry->guards_);
   const auto give_up = [&](BreakCode code, std::string detail) {
+    recording.abandon();
     Engine::get().statistics.unrestored += recording.journal().roll_back();
     if (PyErr_Occurred()) PyErr_Clear();
     if (!recording.stopped().happened()) recording.stop(code, std::move(detail));
@@ -111,6 +118,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (!result) return give_up(BreakCode::kException, "the function raises");
   if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);
+  if (recording.leaves_generators()) return give_up(BreakCode::kGenerator, "one that waits in a try or with");
   if (!entry->effects_.collect(recording.journal(), recording)) return give_up(BreakCode::kInternal, {});
   Engine::get().statistics.unrestored += recording.journal().roll_back();
 

@@ -55,8 +55,13 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     capture.recording.stop(BreakCode::kUnguardable, "the identity of an object made here is kept");
     return kStopped;
   }
-  if (is_constant(value) || recording.domain().is_immutable(value) || recording.is_pinned(value) ||
-      PyRange_Check(value) || PyCode_Check(value) || PyCFunction_Check(value)) {
+  if (recording.is_pinned(value) && !is_constant(value)) {
+    step.kind = Kind::pinned;
+    step.pinned = value;
+    return index;
+  }
+  if (is_constant(value) || recording.domain().is_immutable(value) || PyRange_Check(value) ||
+      PyCode_Check(value) || PyCFunction_Check(value)) {
     step.kind = Kind::object;
     step.object = Ref<>::share(value);
     return index;
@@ -84,6 +89,8 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   }
   if (!needs_parts) filled_.push_back(index);
   if (!add_parts(index, value, capture)) return kStopped;
+  if (PyTuple_Check(value) && !PyTuple_CheckExact(value) && !add_attributes(index, value, capture))
+    return kStopped;
   if (needs_parts) whole_.push_back(index);
   return index;
 }
@@ -144,6 +151,10 @@ bool Rebuild::add_instance(size_t step, PyObject* value, Capture& capture) {
     }
   }
   if (base != &PyBaseObject_Type && !add_parts(step, value, capture)) return false;
+  return add_attributes(step, value, capture);
+}
+
+bool Rebuild::add_attributes(size_t step, PyObject* value, Capture& capture) {
   auto attributes = Ref<>::steal(PyObject_GenericGetDict(value, nullptr));
   if (!attributes) {
     PyErr_Clear();
@@ -162,6 +173,8 @@ Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
       return tensors[step.tensor];
     case Kind::object:
       return step.object;
+    case Kind::pinned:
+      return Ref<>::share(step.pinned);
     case Kind::given:
       return Ref<>::share(step.path.find(arguments));
     case Kind::list:
@@ -243,7 +256,7 @@ bool Rebuild::make(const std::vector<Ref<>>& tensors, PyObject* const* arguments
     if (!fill(steps_[i], values[i].get(), values)) return false;
   }
   // Instances take over their attributes once every dictionary is filled.
-  for (size_t i : filled_) {
+  for (size_t i = 0; i < steps_.size(); i++) {
     const Step& step = steps_[i];
     if (step.attributes == SIZE_MAX) continue;
     auto dict = Ref<>::steal(PyObject_GenericGetDict(values[i].get(), nullptr));

@@ -31,18 +31,33 @@ class Rebuild {
   bool make(const std::vector<Ref<>>& tensors, PyObject* const* arguments, std::vector<Ref<>>& values) const;
 
  private:
-  enum class Kind : uint8_t { tensor, object, given, tuple, frozenset, method, list, dict, set, instance };
+  enum class Kind : uint8_t {
+    tensor,
+    object,
+    pinned,
+    given,
+    tuple,
+    frozenset,
+    method,
+    list,
+    dict,
+    set,
+    instance
+  };
   struct Step {
     Kind kind;
     size_t tensor = 0;
-    Ref<> object;                  // object: itself; instance and tuple: the class
-    GivenPath path;                // given
-    std::vector<size_t> parts;     // steps of the items; of a dictionary: keys and values in turn
-    size_t attributes = SIZE_MAX;  // instance: the step of its dictionary
+    Ref<> object;  // object: itself; instance and tuple: the class
+    PyObject* pinned =
+        nullptr;                // borrowed: the guards prove it, and nothing is kept that the program dropped
+    GivenPath path;             // given
+    std::vector<size_t> parts;  // steps of the items; of a dictionary: keys and values in turn
+    size_t attributes = SIZE_MAX;                 // instance: the step of its dictionary
     std::vector<std::pair<Ref<>, size_t>> slots;  // instance: member descriptors and their values
   };
   bool add_parts(size_t step, PyObject* value, Capture& capture);
   bool add_instance(size_t step, PyObject* value, Capture& capture);
+  bool add_attributes(size_t step, PyObject* value, Capture& capture);
   Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;
   Ref<> make_whole(const Step& step, const std::vector<Ref<>>& values) const;
   bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;

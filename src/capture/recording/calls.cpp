@@ -224,6 +224,8 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
       return stop(BreakCode::kUnknownFunction, describe(callable));
     if (!is_made_by_python(type)) return stop(BreakCode::kUnknownFunction, describe(callable));
+    if (type->tp_finalize != nullptr || type->tp_del != nullptr)
+      return stop(BreakCode::kFinalizer, std::string("a ") + type->tp_name + " is made");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
       auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
       PyObject* object = reinterpret_cast<PyObject*>(base);

@@ -108,6 +108,7 @@ bool Recording::read_object(PyObject* object) {
     return stop(BreakCode::kUnguardable,
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
   }
+  pin(reinterpret_cast<PyObject*>(Py_TYPE(object)), {Origin::type_of, object, {}});
   // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
   if (!guards_.once(reinterpret_cast<const char*>(object) + 1)) return true;
   ObjectGuard guard{object, Py_TYPE(object), nullptr, nullptr};

@@ -2,7 +2,10 @@
 // instruction.
 #include "capture/recording/recording.h"
 
+#include "capture/cpython/finalizers.h"
 #include "capture/cpython/traits.h"
+#include "capture/hook/engine.h"
+#include "capture/interpreter/interpreter.h"
 #include "capture/recording/break_exception.h"
 
 namespace stator {
@@ -31,6 +34,29 @@ void Recording::note_error() {
   }
   if (stop_.happened()) return;
   if (const Break* why = capture_.broken()) stop(why->code, why->detail);
+}
+
+void Recording::abandon() {
+  for (const Ref<>& object : kept_) {
+    if (cpython::has_finalizer(object.get())) cpython::drop_finalizer(object.get());
+  }
+}
+
+bool Recording::leaves_generators() const {
+  for (const Ref<>& object : kept_) {
+    if (!cpython::is_resumable(object.get())) continue;
+    Frame* waiting = cpython::generator_frame(object.get());
+    CodeState* state = Engine::get().code_state(waiting->code);
+    const DecodedCode* code = state != nullptr ? decoded(*state, waiting->code) : nullptr;
+    if (code == nullptr) return true;
+    // One that waits outside of every `try` and `with` ends without running anything. From 3.12 on the whole
+    // of a generator is covered by a handler that only turns StopIteration into RuntimeError.
+    const Handler* handler = code->handler_at(cpython::raise_unit(waiting));
+    if (handler != nullptr &&
+        code->at_unit(code->start + handler->target)->opcode != Opcode::CALL_INTRINSIC_1)
+      return true;
+  }
+  return false;
 }
 
 void Recording::make_fresh(PyObject* object) {
@@ -68,6 +94,8 @@ uint32_t Recording::add_source(PyObject* object, SourceTexts& texts) {
     way.push_back(next);
     const auto found = next != nullptr ? pinned_.find(next) : pinned_.end();
     if (found == pinned_.end() || found->second.kind == SourceStep::root) break;
+    // It may lead in a circle: a class by a method's globals, and the method by the class.
+    if (way.size() > kLongestSource) break;
     next = found->second.parent;
   }
   for (; !way.empty(); way.pop_back()) {

@@ -69,6 +69,11 @@ class Recording {
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
   bool stop(BreakCode code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
+  // Objects of a capture that is given up die without a word: generators that wait are not resumed by their
+  // end.
+  void abandon();
+  // Whether a generator that waits would run code of its own when it dies.
+  bool leaves_generators() const;
 
   // What was written, and what was there before. A capture always ends with its roll_back().
   Journal& journal() { return journal_; }
@@ -123,6 +128,7 @@ class Recording {
   const Domain& domain() const { return domain_; }
 
  private:
+  static constexpr size_t kLongestSource = 2000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
@@ -132,6 +138,7 @@ class Recording {
 
   // --- writes (writes.cpp): journal what can be undone and made again; false: stopped ---
   bool before_write(PyObject* object, const char* what);  // of a kind that only fresh objects allow
+  bool before_replacing(PyObject* old);
   bool before_key_write(PyObject* container, PyObject* key);
   bool before_whole_write(PyObject* container);
   bool before_list_write(PyObject* list, PyObject* index);

@@ -5,6 +5,7 @@
 // reads nothing: `items.append(x)` does not depend on what the list holds, so it is served however long the
 // list is.
 #include "capture/cpython/exported.h"
+#include "capture/cpython/finalizers.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
@@ -34,19 +35,41 @@ bool Recording::before_write(PyObject* object, const char* what) {
               std::string(what) + " of an object that existed before (" + source(object) + ")");
 }
 
+// What is replaced may die, and run code as it does: in the middle of the function, not when its writes are
+// made.
+bool Recording::before_replacing(PyObject* old) {
+  if (old == nullptr || !cpython::has_finalizer(old)) return true;
+  return stop(BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
+}
+
 bool Recording::before_key_write(PyObject* container, PyObject* key) {
   if (is_fresh(container)) return true;
   if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
-  return PyAnySet_Check(container) ? journal_.set_key(container, key) : journal_.dict_key(container, key);
+  if (PyAnySet_Check(container)) return journal_.set_key(container, key);
+  PyObject* old = PyDict_GetItemWithError(container, key);
+  if (old == nullptr && PyErr_Occurred()) return false;
+  return before_replacing(old) && journal_.dict_key(container, key);
 }
 
 bool Recording::before_whole_write(PyObject* container) {
   if (is_fresh(container)) return true;
   // What it becomes depends on what it was.
   if (!read_contents(container)) return false;
-  if (PyList_Check(container)) return journal_.list_all(container);
-  if (PyDict_Check(container) && !PyODict_Check(container)) return journal_.dict_all(container);
+  if (PyList_Check(container)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) {
+      if (!before_replacing(PyList_GET_ITEM(container, i))) return false;
+    }
+    return journal_.list_all(container);
+  }
+  if (PyDict_Check(container) && !PyODict_Check(container)) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(container, &position, &key, &value)) {
+      if (!before_replacing(key) || !before_replacing(value)) return false;
+    }
+    return journal_.dict_all(container);
+  }
   if (PySet_Check(container)) return journal_.set_all(container);
   return before_write(container, "the contents");
 }
@@ -62,7 +85,7 @@ bool Recording::before_list_write(PyObject* list, PyObject* index) {
   if (!read_length(list)) return false;
   if (at < 0) at += PyList_GET_SIZE(list);
   if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises
-  return journal_.list_item(list, at);
+  return before_replacing(PyList_GET_ITEM(list, at)) && journal_.list_item(list, at);
 }
 
 bool Recording::before_item_write(PyObject* container, PyObject* key, bool removes) {
@@ -123,7 +146,8 @@ bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name) {
     if (has_python_method(Py_TYPE(on_type), "__set__")) return pin_class_attribute(type, on_type, name);
     if (is_fresh(owner)) return true;
     if (Py_IS_TYPE(on_type, &PyMemberDescr_Type) && is_writable(owner))
-      return read_object(owner) && journal_.slot(owner, on_type);
+      return read_object(owner) && before_replacing(read_slot(owner, on_type).get()) &&
+             journal_.slot(owner, on_type);
     return before_write(owner, "an attribute");
   }
   if (is_fresh(owner)) return true;
@@ -138,7 +162,7 @@ bool Recording::before_cell_write(PyObject* cell) {
   if (!is_pinned(cell)) return true;
   if (proven_cells_.count(cell) != 0)
     return stop(BreakCode::kOutsideEffect, "a variable of the function that made this one is written");
-  return journal_.cell(cell);
+  return before_replacing(PyCell_GET(cell)) && journal_.cell(cell);
 }
 
 // A C method that writes to its first argument.

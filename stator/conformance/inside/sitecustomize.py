@@ -1,7 +1,7 @@
 """Starts interpretation in every Python process of a conformance run.
 
 This directory stands on PYTHONPATH of the processes under test, plain and interpreted alike, so
-that `sys.path` and `sys.modules` look the same in both. With STATOR_INTERPRET=1 the extension is
+that `sys.path` and `sys.modules` look the same in both. Where STATOR_MODE says `interpret` or `capture` the extension is
 loaded from the file named by STATOR_CAPTURE, without `stator` or torch and without an entry in
 `sys.modules`; otherwise nothing happens.
 
@@ -44,7 +44,15 @@ def _append(text: str) -> None:
 def write_statistics() -> None:
     """Append this process's counts so far; the last line of a process holds."""
     if capture is not None:
-        _append(repr({"pid": _getpid(), **capture.statistics()}))
+        _append(repr({"pid": _getpid(), **capture.statistics(), **capture.capture_statistics()}))
+
+
+def take_over() -> None:
+    """Interpret, or capture, whatever runs from now on."""
+    if _settings[b"STATOR_MODE"] == b"capture":
+        capture.capture_everything(True)
+    else:
+        capture.interpret_everything(True)
 
 
 def _load(path: str) -> "Any":
@@ -133,11 +141,11 @@ def _start() -> None:
         posix.register_at_fork(after_in_child=capture.reset_statistics)
         atexit.register(write_statistics)
         _posixsubprocess.fork_exec = fork_exec
-        capture.interpret_everything(True)
+        take_over()
     except BaseException as error:
         # A sub-interpreter may refuse the extension; standard error belongs to the test.
         _append(repr({"failed": f"{type(error).__name__}: {error}"}))
 
 
-if _settings.get(b"STATOR_INTERPRET") == b"1":
+if _settings.get(b"STATOR_MODE", b"plain") != b"plain":
     _start()

@@ -76,7 +76,7 @@ class RecordingResult(unittest.TestResult):
                 sitecustomize.write_statistics()
                 self._statistics_at = self._since
             # Stator removes itself when a test switches a tracing tool on.
-            sitecustomize.capture.interpret_everything(True)
+            sitecustomize.take_over()
 
     def stopTest(self, test: unittest.TestCase) -> None:
         if self._current is None:  # 3.12.1 does not start a test that a decorator skips
