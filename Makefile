@@ -109,6 +109,11 @@ test-debug: .venv-cp311d/.ready build/cp311d/build.ninja
 	@$(call lock,build/cp311d) $(NINJA) -C build/cp311d --quiet
 	@.venv-cp311d/bin/python -m pytest -n $(JOBS) tests/capture/test_references.py tests/capture/test_programs.py
 
+## make mutations      5,000 changes after compiling: none may go unnoticed
+.PHONY: mutations
+mutations: build
+	@$(PYTHON) tests/mutations/mutation_programs.py
+
 ## make lint           clang-format, clang-tidy, ruff, mypy --strict
 # Its own configuration: clang cannot read the headers that g++ precompiled.
 build/lint/build.ninja: $(VENV)/.ready

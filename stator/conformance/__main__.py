@@ -56,7 +56,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stator.conformance", description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="such as test_grammar; none: all")
     parser.add_argument(
-        "--mode", default="interpret", choices=("interpret", "capture"),
+        "--mode",
+        default="interpret",
+        choices=("interpret", "capture"),
         help="interpret every frame, or capture every function, roll it back and serve it",
     )
     parser.add_argument("--selection", metavar="NAME", help="a fixed selection of modules: fast")

@@ -47,7 +47,9 @@ def module_lines(result: Comparison, verbose: int) -> list[str]:
     return lines
 
 
-def total_lines(results: Iterable[Comparison], verbose: int, mode: str = "interpret") -> tuple[list[str], bool]:
+def total_lines(
+    results: Iterable[Comparison], verbose: int, mode: str = "interpret"
+) -> tuple[list[str], bool]:
     """The summary, and whether everything is as it should be."""
     results = list(results)
     compared = [result for result in results if not result.left_out]
@@ -71,7 +73,7 @@ def total_lines(results: Iterable[Comparison], verbose: int, mode: str = "interp
             statistics[key] for key in ("captures", "served", "stops", "unrestored")
         )
         lines.append(
-            f"{captures:,} functions captured, {served:,} calls served by captures, {stops:,} captures given up,"
+            f"{captures:,} functions captured, {served:,} calls served, {stops:,} captures given up,"
             f" {unrestored:,} objects not as they were after a roll-back"
         )
         return lines, not differing and served > 0 and unrestored == 0

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
-from torch import nn
 
+import torch
 from stator import support
+from torch import nn
 
 support.load_torch_extension()
 capture = importlib.import_module("stator._capture")

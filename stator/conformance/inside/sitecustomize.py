@@ -1,9 +1,9 @@
 """Starts interpretation in every Python process of a conformance run.
 
 This directory stands on PYTHONPATH of the processes under test, plain and interpreted alike, so
-that `sys.path` and `sys.modules` look the same in both. Where STATOR_MODE says `interpret` or `capture` the extension is
-loaded from the file named by STATOR_CAPTURE, without `stator` or torch and without an entry in
-`sys.modules`; otherwise nothing happens.
+that `sys.path` and `sys.modules` look the same in both. Where STATOR_MODE says `interpret` or `capture`
+the extension is loaded from the file named by STATOR_CAPTURE, without `stator` or torch and without an
+entry in `sys.modules`; otherwise nothing happens.
 
 Children inherit the environment and come here too, through `site`. One that a test starts without
 `site` (-S), or with an environment of its own, is led to `early` instead, which runs this file
