@@ -1,20 +1,30 @@
 // src/torch/boxed_call.cpp: reads boxed arguments.
 #include "torch/boxed_call.h"
 
+#include "torch/shape_rules/layout.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
 
 namespace stator {
 
-BoxedCall::BoxedCall(const OperatorInfo& info, std::span<const c10::IValue> arguments)
+BoxedCall::BoxedCall(const OperatorInfo& info, std::span<const c10::IValue> arguments, bool materialized)
     : info_(info), arguments_(arguments), metas_(arguments.size()), present_(arguments.size()) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!(info.tensors >> i & 1)) continue;
     for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
       present_[i].push_back(tensor.defined());
       metas_[i].push_back(tensor.defined() ? meta_of(tensor) : TensorMeta{});
+      TensorMeta& meta = metas_[i].back();
+      if (materialized && (meta.conj || meta.neg))
+        meta = fresh_like(meta, meta.sizes, preserved_strides(meta));
     });
   }
+}
+
+bool BoxedCall::requires_grad(int i) const {
+  bool any = false;
+  for_each_tensor(arguments_[i], [&](const at::Tensor& t) { any |= t.defined() && t.requires_grad(); });
+  return any;
 }
 
 std::vector<const TensorMeta*> BoxedCall::optional_tensors(int i) const {

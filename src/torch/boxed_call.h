@@ -12,7 +12,8 @@ namespace stator {
 
 class BoxedCall final : public Call {
  public:
-  BoxedCall(const OperatorInfo& info, std::span<const c10::IValue> arguments);
+  // `materialized`: lazily conjugated and negated tensors are seen as the copies that torch makes of them.
+  BoxedCall(const OperatorInfo& info, std::span<const c10::IValue> arguments, bool materialized = false);
 
   bool none(int i) const override { return arguments_[i].isNone(); }
   const TensorMeta& tensor(int i) const override { return metas_[i].at(0); }
@@ -28,6 +29,7 @@ class BoxedCall final : public Call {
   c10::ScalarType dtype(int i) const override { return arguments_[i].toScalarType(); }
   c10::Device device(int i) const override { return arguments_[i].toDevice(); }
   c10::MemoryFormat memory_format(int i) const override { return arguments_[i].toMemoryFormat(); }
+  bool requires_grad(int i) const override;
   int count() const override { return static_cast<int>(arguments_.size()); }
   bool written(int i) const override { return (info_.written >> i & 1) != 0; }
 

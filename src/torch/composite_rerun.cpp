@@ -3,20 +3,13 @@
 
 #include <ATen/autocast_mode.h>
 
+#include "torch/stand_ins.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
 
 namespace stator {
 
 namespace {
-
-struct Copy {
-  at::Tensor original;
-  at::Tensor copy;
-  uint64_t memory;
-  int16_t argument;
-  int32_t element;
-};
 
 struct Unrecorded {
   explicit Unrecorded(Session& session) : session(session), cache(at::autocast::is_autocast_cache_enabled()) {
@@ -31,77 +24,27 @@ struct Unrecorded {
   bool cache;
 };
 
-OutputSpec describe(const at::Tensor& tensor, const std::vector<Copy>& copies) {
-  OutputSpec spec;
-  if (!tensor.defined()) {
-    spec.kind = OutputSpec::Kind::undefined;
-    return spec;
-  }
-  spec.meta = meta_of(tensor);
-  spec.requires_grad = tensor.requires_grad();
-  spec.leaf = tensor.is_leaf();
-  const Tracer* tracer = as_tracer(tensor);
-  for (const Copy& copy : copies) {
-    const bool same = copy.copy.is_same(tensor);
-    if (same || (tracer && tracer->identity().memory == copy.memory)) {
-      spec.kind = same ? OutputSpec::Kind::same : OutputSpec::Kind::view;
-      spec.argument = copy.argument;
-      spec.element = copy.element;
-      return spec;
-    }
-  }
-  return spec;
-}
-
 }  // namespace
 
 void rerun_composite(Session& session, const OperatorInfo& info, c10::DispatchKeySet keys,
                      std::span<const c10::IValue> arguments, Inference& result) {
-  std::vector<Copy> copies;
+  StandIns copies;
   torch::jit::Stack stack;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    int32_t element = 0;
-    stack.push_back(map_tensors(arguments[i], [&](const at::Tensor& tensor) -> at::Tensor {
-      const int32_t position = element++;
-      if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return tensor;
-      for (const Copy& known : copies) {
-        if (known.original.is_same(tensor)) return known.copy;
-      }
-      const uint64_t memory = new_memory();
-      at::Tensor copy =
-          make_tracer(meta_of(tensor), {session.id(), memory}, tensor.requires_grad(), tensor.is_leaf());
-      copies.push_back({tensor, copy, memory, static_cast<int16_t>(i), position});
-      return copy;
+    stack.push_back(copies.replace(arguments[i], i, [&](const at::Tensor& tensor) {
+      return make_tracer(meta_of(tensor), {session.id(), new_memory()}, tensor.requires_grad(),
+                         tensor.is_leaf());
     }));
   }
   {
     const Unrecorded unrecorded(session);
     info.handle.redispatchBoxed(keys, &stack);
   }
-  for (const c10::IValue& value : stack) {
-    ReturnSpec spec;
-    const size_t before = result.outputs.size();
-    if (value.isTensor() || value.isTensorList() || is_optional_tensor_list(value)) {
-      for_each_tensor(value, [&](const at::Tensor& t) { result.outputs.push_back(describe(t, copies)); });
-      spec.kind = value.isTensor() ? ReturnSpec::Kind::tensor : ReturnSpec::Kind::list;
-      spec.count = static_cast<uint32_t>(result.outputs.size() - before);
-    } else {
-      spec.kind = ReturnSpec::Kind::constant;
-      spec.count = 0;
-      spec.constant = value;
-    }
-    result.returns.push_back(std::move(spec));
-  }
-  for (const Copy& copy : copies) {
-    if (!(info.written >> copy.argument & 1)) continue;
-    OutputSpec spec = describe(copy.copy, copies);
-    bool is_output = false;
-    for (const OutputSpec& output : result.outputs) {
-      is_output |= output.kind == OutputSpec::Kind::same && output.argument == spec.argument &&
-                   output.element == spec.element;
-    }
-    if (!is_output) result.changed.push_back(std::move(spec));
-  }
+  const auto shares = [](const at::Tensor& result, const at::Tensor& copy) {
+    const Tracer* tracer = as_tracer(result);
+    return tracer && tracer->identity().memory == as_tracer(copy)->identity().memory;
+  };
+  copies.describe(info, stack, shares, result);
 }
 
 c10::Device common_device(std::span<const c10::IValue> arguments) {

@@ -46,17 +46,32 @@ std::optional<c10::DispatchKey> autocast_key(const OperatorInfo& info,
   return key;
 }
 
-bool apply_rule(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result) {
-  // torch materialises lazy conjugation and negation before most operators, with layouts of its own choice.
+bool has_lazy_tensor(std::span<const c10::IValue> arguments) {
+  bool lazy = false;
   for (const c10::IValue& argument : arguments) {
-    bool lazy = false;
     for_each_tensor(argument,
                     [&](const at::Tensor& t) { lazy |= t.defined() && (t.is_conj() || t.is_neg()); });
-    if (lazy) return false;
   }
-  const BoxedCall call(info, arguments);
+  return lazy;
+}
+
+// Whether torch copies lazily conjugated and negated arguments before the kernel sees them: its fallbacks for
+// those keys do, for operators that compute something new. Composites look at their arguments as they are.
+bool materializes(const OperatorInfo& info) {
+  return !info.composite_implicit && info.written == 0 &&
+         !info.handle.hasKernelForDispatchKey(c10::DispatchKey::Conjugate) &&
+         !info.handle.hasKernelForDispatchKey(c10::DispatchKey::Negative);
+}
+
+bool apply_rule(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result) {
+  const bool lazy = has_lazy_tensor(arguments);
+  if (lazy && !materializes(info)) return false;
+  const BoxedCall call(info, arguments, lazy);
   Answer answer;
   if (!info.rule(call, answer)) return false;
+  for (const OutputSpec& spec : answer.specs) {
+    if (lazy && spec.kind != OutputSpec::Kind::fresh) return false;
+  }
   const auto& returns = info.handle.schema().returns();
   result.outputs = std::move(answer.specs);
   if (returns.size() == 1 && returns[0].type()->kind() == c10::TypeKind::ListType) {

@@ -16,7 +16,10 @@ using RuleTable = std::span<const RuleEntry>;
 
 RuleTable unary_rules();
 RuleTable binary_rules();
-RuleTable view_rules();
+RuleTable reshaping_rules();
+RuleTable permuting_rules();
+RuleTable slicing_rules();
+RuleTable reinterpreting_rules();
 RuleTable reduction_rules();
 RuleTable matmul_rules();
 RuleTable factory_rules();
@@ -25,6 +28,12 @@ RuleTable joining_rules();
 RuleTable indexing_rules();
 RuleTable normalization_rules();
 RuleTable convolution_rules();
+RuleTable pooling_rules();
+RuleTable attention_rules();
+RuleTable spectral_rules();
+RuleTable decomposition_rules();
+RuleTable padding_rules();
+RuleTable shuffling_rules();
 RuleTable sorting_rules();
 
 std::vector<RuleTable> rule_families();

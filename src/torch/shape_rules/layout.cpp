@@ -140,6 +140,17 @@ c10::MemoryFormat suggested_format(const TensorMeta& meta) {
   return meta.dim() == 4 ? c10::MemoryFormat::ChannelsLast : c10::MemoryFormat::ChannelsLast3d;
 }
 
+c10::MemoryFormat joined_format(std::span<const TensorMeta> parts) {
+  auto format = c10::MemoryFormat::Contiguous;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto own = suggested_format(parts[i]);
+    if (own == c10::MemoryFormat::Contiguous || (i > 0 && own != format))
+      return c10::MemoryFormat::Contiguous;
+    format = own;
+  }
+  return format;
+}
+
 Sizes preserved_strides(const TensorMeta& meta) {
   if (is_dense(meta)) return meta.strides;
   const size_t rank = meta.sizes.size();
@@ -170,6 +181,11 @@ bool wrap_dim(int64_t& dim, int64_t rank) {
   if (dim < -count || dim >= count) return false;
   if (dim < 0) dim += count;
   return true;
+}
+
+bool spread(Sizes& values, int64_t dims) {
+  if (values.size() == 1) values.assign(dims, values[0]);
+  return static_cast<int64_t>(values.size()) == dims;
 }
 
 bool broadcast(Sizes& into, const Sizes& other) {

@@ -18,6 +18,9 @@ bool is_dense(const TensorMeta& meta);          // non-overlapping and dense in 
 // What torch's suggest_memory_format says.
 c10::MemoryFormat suggested_format(const TensorMeta& meta);
 
+// The format of several tensors put together: the one that all of them have.
+c10::MemoryFormat joined_format(std::span<const TensorMeta> parts);
+
 // The strides of a dense tensor with the order of dimensions of this one: what empty_like makes.
 Sizes preserved_strides(const TensorMeta& meta);
 Sizes strides_like(const TensorMeta& meta, c10::MemoryFormat format);
@@ -27,6 +30,9 @@ inline Size numel(const TensorMeta& meta) { return product(meta.sizes); }
 
 // -1 counts from the back. False if out of range. A rank of 0 counts as 1.
 bool wrap_dim(int64_t& dim, int64_t rank);
+
+// One number serves all spatial dimensions. False if there are neither one nor as many.
+bool spread(Sizes& values, int64_t dims);
 
 // False where the sizes do not broadcast.
 bool broadcast(Sizes& into, const Sizes& other);

@@ -19,9 +19,12 @@ Rule find_rule(std::string_view name) {
 }
 
 std::vector<RuleTable> rule_families() {
-  return {unary_rules(),    binary_rules(),        view_rules(),        reduction_rules(),
-          matmul_rules(),   factory_rules(),       copy_rules(),        joining_rules(),
-          indexing_rules(), normalization_rules(), convolution_rules(), sorting_rules()};
+  return {unary_rules(),     binary_rules(),         reshaping_rules(),     permuting_rules(),
+          slicing_rules(),   reinterpreting_rules(), reduction_rules(),     matmul_rules(),
+          factory_rules(),   copy_rules(),           joining_rules(),       padding_rules(),
+          shuffling_rules(), indexing_rules(),       normalization_rules(), convolution_rules(),
+          pooling_rules(),   attention_rules(),      spectral_rules(),      decomposition_rules(),
+          sorting_rules()};
 }
 
 }  // namespace stator

@@ -29,6 +29,7 @@ class Call {
   virtual c10::ScalarType dtype(int i) const = 0;
   virtual c10::Device device(int i) const = 0;
   virtual c10::MemoryFormat memory_format(int i) const = 0;
+  virtual bool requires_grad(int i) const = 0;  // any tensor of the argument
   virtual int count() const = 0;
   // Of the operator: for rules that serve in-place and out= forms alike.
   virtual bool written(int i) const = 0;

@@ -1,4 +1,4 @@
-// src/torch/shape_rules/sorting.cpp: sorting, searching, histograms and attention kernels.
+// src/torch/shape_rules/sorting.cpp: sorting, searching and histograms.
 #include "torch/shape_rules/families.h"
 #include "torch/shape_rules/pointwise.h"
 
@@ -85,17 +85,12 @@ bool searchsorted(const Call& call, Answer& answer) {
   return true;
 }
 
-// _scaled_dot_product_flash_attention_for_cpu(query, key, value, …): laid out as the query is.
-bool flash_attention(const Call& call, Answer& answer) {
-  const TensorMeta &query = call.tensor(0), &value = call.tensor(2);
-  if (query.dim() != 4 || !(value.sizes[3] == query.sizes[3])) return false;
-  const Sizes& q = query.sizes;
-  TensorMeta out = fresh_like(query, q, preserved_strides(query));
-  TensorMeta sums = fresh_like(query, {q[0], q[1], q[2]}, {q[2] * q[1], Size(1), q[1]});
-  if (query.dtype == ScalarType::BFloat16 || query.dtype == ScalarType::Half) sums.dtype = ScalarType::Float;
-  answer.fresh(std::move(out));
-  answer.fresh(std::move(sums));
-  return true;
+// nonzero_static(self, *, size, fill_value): as many rows as asked for, whatever the values.
+bool nonzero_static(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const Size rows = call.size(1);
+  if (rows < 0 || !self.device.is_cpu()) return false;
+  return answer_result(call, answer, fresh_meta({rows, Size(self.dim())}, ScalarType::Long, self.device));
 }
 
 constexpr RuleEntry kRules[] = {
@@ -108,7 +103,8 @@ constexpr RuleEntry kRules[] = {
     {"aten::bucketize.Tensor", bucketize},
     {"aten::searchsorted.Tensor", searchsorted},
     {"aten::one_hot", one_hot},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention},
+    {"aten::nonzero_static", nonzero_static},
+    {"aten::nonzero_static.out", nonzero_static},
 };
 
 }  // namespace

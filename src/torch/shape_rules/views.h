@@ -1,4 +1,5 @@
-// src/torch/shape_rules/views.h: strides of reshaped tensors, for views and for operators that reshape first.
+// src/torch/shape_rules/views.h: what the families of views share, for them and for operators that view
+// first.
 #pragma once
 
 #include "torch/shape_rules/layout.h"
@@ -14,5 +15,11 @@ bool reshaped_strides(const TensorMeta& meta, const Sizes& sizes, Sizes& strides
 
 // Sizes and strides of an expand. False where torch refuses it.
 bool expanded(const TensorMeta& meta, const Sizes& sizes, TensorMeta& result);
+
+// Answers with a view of argument 0; in-place forms (`transpose_`, `unsqueeze_`, …) change the argument
+// itself.
+bool answer_view(const Call& call, Answer& answer, TensorMeta meta);
+
+void drop_dim(TensorMeta& meta, int64_t dim);
 
 }  // namespace stator
