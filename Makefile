@@ -151,6 +151,11 @@ $(VENV)/.bench-ready: requirements-bench.txt requirements-models.txt $(VENV)/.re
 models: build $(VENV)/.models-ready
 	@$(PYTHON) benchmarks/models.py
 
+## make opinfo         torch's whole OpInfo list, traced and replayed, against eager: dtypes, layouts, breaks
+.PHONY: opinfo
+opinfo: build
+	@$(PYTHON) tests/torch/opinfo_whole.py --jobs $(JOBS)
+
 ## make bench          capture and guards beside torch.compile; the interpreter beside CPython
 .PHONY: bench
 bench: build $(VENV)/.bench-ready

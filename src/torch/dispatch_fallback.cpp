@@ -56,6 +56,20 @@ void pass_on(const OperatorInfo& info, c10::DispatchKeySet keys, Stack* stack) {
   info.handle.redispatchBoxed(keys.remove(kTracerKey), stack);
 }
 
+// No capture is running. A guard object that was made in one and outlived it (inference_mode, kept alive by
+// an exception's traceback) may have put our key back when it died: take it out again.
+void handle_outside(const OperatorInfo& info, std::span<const c10::IValue> arguments,
+                    c10::DispatchKeySet keys, Stack* stack) {
+  for (const c10::IValue& argument : arguments) {
+    for_each_tensor(argument, [&](const at::Tensor& tensor) {
+      if (tensor.defined() && as_tracer(tensor))
+        raise_break(BreakCode::kThread, "a tensor of a capture was used outside it");
+    });
+  }
+  c10::impl::tls_set_dispatch_key_included(kTracerKey, false);
+  pass_on(info, keys, stack);
+}
+
 // What an in-place operator does to a tensor apart from its contents.
 void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written, bool detaches) {
   Tracer* tracer = as_tracer(tensor);
@@ -171,11 +185,11 @@ void capture_literal(Session& session, Stack* stack) {
 
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   Session* session = Session::current();
-  if (!session) raise_break(BreakCode::kThread, "a tensor of a capture was used outside it");
+  const OperatorInfo& info = operator_info(op);
+  const std::span<const c10::IValue> arguments(stack->data() + stack->size() - info.arguments,
+                                               info.arguments);
+  if (!session) return handle_outside(info, arguments, keys, stack);
   try {
-    const OperatorInfo& info = operator_info(op);
-    const std::span<const c10::IValue> arguments(stack->data() + stack->size() - info.arguments,
-                                                 info.arguments);
     if (check_arguments(*session, arguments) == Arrival::wrapped) return pass_on(info, keys, stack);
     switch (info.kind) {
       case OperatorKind::query:

@@ -1,10 +1,15 @@
 // src/torch/mode_state.cpp: reads the thread's modes and records their changes.
 #include "torch/mode_state.h"
 
+#include <ATen/Context.h>
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 
 #include <array>
 
@@ -56,6 +61,20 @@ ModeState current_modes() {
   state.cuda = autocast_state(c10::kCUDA);
   state.autocast_cache = at::autocast::is_autocast_cache_enabled();
   return state;
+}
+
+uint64_t kernel_settings() {
+  const at::Context& context = at::globalContext();
+  return (context.deterministicAlgorithms() ? 1 : 0) | (context.userEnabledFlashSDP() ? 2 : 0) |
+         (context.userEnabledMathSDP() ? 4 : 0) | (context.userEnabledMkldnn() ? 8 : 0);
+}
+
+bool under_unsupported_mode() {
+  const auto included = c10::impl::tls_local_dispatch_key_set().included_;
+  return at::impl::PythonTorchFunctionTLS::stack_len() > 0 ||
+         c10::impl::TorchDispatchModeTLS::any_modes_set() ||
+         included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) ||
+         !at::SavedTensorDefaultHooks::get_tls_state().stack.empty();
 }
 
 void append_mode_nodes(ir::Graph& graph, const ModeState& base, const ModeState& from, const ModeState& to,

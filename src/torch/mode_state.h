@@ -31,6 +31,14 @@ struct ModeState {
 
 ModeState current_modes();
 
+// Settings of the process that change which kernel answers, and so the layout of results: part of memo keys
+// and of every capture's guards.
+uint64_t kernel_settings();
+
+// Modes of the thread whose Python code sees every operator or tensor (torch-function and dispatch modes,
+// saved tensor hooks, functorch's transforms): nothing is captured under them.
+bool under_unsupported_mode();
+
 // Appends the nodes that lead from `from` to `to`; `base` is the state of the caller, which exits lead back
 // to.
 void append_mode_nodes(ir::Graph& graph, const ModeState& base, const ModeState& from, const ModeState& to,

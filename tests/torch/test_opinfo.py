@@ -7,34 +7,49 @@ import pytest
 
 import torch
 
-# Operators that break, by reason. Everything else agrees.
-DATA_DEPENDENT = {
-    "item", "allclose", "combinations", "equal", "masked_select", "unique", "unique_consecutive", "nonzero",
-    "argwhere", "tensor_split", "narrow", "nn.functional.gaussian_nll_loss", "nn.functional.ctc_loss",
-    "corrcoef", "cov", "quantile", "nanquantile", "linalg.lstsq", "linalg.lstsq.grad_oriented",
-}  # fmt: skip
-NOT_STRIDED = {"sparse.sampled_addmm", "sparse.mm.reduce", "to_sparse"}
-NO_META_KERNEL = {"geqrf", "histogram", "histogramdd"}
-BREAKS = DATA_DEPENDENT | NOT_STRIDED | NO_META_KERNEL
-# torch's own meta kernels give other strides than its CPU kernels for some samples of these.
-WRONG_STRIDES = {"nonzero_static", "fft.rfftn", "linalg.eig"}
-
-
-def excused(name: str, reason: str) -> bool:
-    if name in BREAKS:
-        return reason.startswith("break: ")
-    return name in WRONG_STRIDES and reason.startswith("tracer stride")
-
 
 @pytest.mark.parametrize("part", range(4))
 def test_samples(part: int) -> None:
     torch.set_num_threads(1)
+    listed = opinfo.listed_breaks()
     failed = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for info in opinfo.chosen([])[part::4]:
             report = opinfo.run_info(info, [torch.float32], ("plain",), 2)
-            reasons = [reason for reason in report.reasons if not excused(report.name, reason)]
+            reasons = report.wrong if report.name in listed else list(report.reasons)
             if reasons:
                 failed[report.name] = reasons
     assert not failed
+
+
+# Operators of every family of shape rules, on other dtypes and layouts.
+SELECTION = [
+    "add", "div", "where", "pow", "__rpow__", "clamp", "exp", "sum", "mean", "amax", "cumsum", "matmul", "baddbmm",
+    "transpose", "unflatten", "expand", "split", "as_strided", "cat", "stack", "gather", "index_put", "topk", "diff",
+    "fft.rfft2", "fft.hfftn", "complex", "nn.functional.conv1d", "nn.functional.conv2d", "nn.functional.conv3d",
+    "nn.functional.conv_transpose2d", "nn.functional.adaptive_avg_pool2d", "nn.functional.batch_norm",
+    "nn.functional.layer_norm", "nn.functional.pad", "nn.functional.pixel_shuffle", "nn.functional.max_unpool2d",
+    "nn.functional.scaled_dot_product_attention", "nonzero_static", "linalg.eig", "einsum",
+]  # fmt: skip
+
+
+def test_selection_on_other_dtypes_and_layouts() -> None:
+    torch.set_num_threads(1)
+    dtypes = [torch.float32, torch.int64, torch.bool, torch.complex64, torch.bfloat16]
+    failed = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for info in opinfo.chosen(SELECTION):
+            report = opinfo.run_info(info, dtypes, opinfo.LAYOUTS, 3)
+            assert report.samples, report.name
+            if not report.good:
+                failed[report.name] = report.reasons
+    assert not failed
+
+
+def test_the_list_of_breaks_names_operators() -> None:
+    names = {opinfo.name_of(info) for info in opinfo.chosen([])}
+    for name, reason in opinfo.listed_breaks().items():
+        assert name in names
+        assert reason

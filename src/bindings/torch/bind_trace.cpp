@@ -8,6 +8,7 @@
 #include "torch/capture_break.h"
 #include "torch/inference.h"
 #include "torch/session.h"
+#include "torch/shape_rules/registry.h"
 #include "torch/tracer.h"
 
 namespace stator {
@@ -132,6 +133,7 @@ void bind_trace(py::module_& module) {
       .def_property_readonly("node_count", [](const Trace& t) { return t.session->graph.nodes().size(); })
       .def("replay", &replay, py::arg("inputs"));
   module.def("clear_memo", &clear_memo);
+  module.def("rules", &rule_names);
   module.def("trace", &trace, py::arg("function"), py::arg("args") = py::tuple(),
              py::arg("kwargs") = py::dict());
 }

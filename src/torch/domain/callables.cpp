@@ -35,6 +35,8 @@ const Names kPure = {
     "_has_torch_function_variadic",
     "_is_torch_function_enabled",
     "_is_torch_function_all_disabled",
+    "_is_torch_function_mode_enabled",
+    "_get_deterministic_algorithms",
     "_len_torch_function_stack",
     "_len_torch_dispatch_stack",
     "_log_api_usage_once",
@@ -61,6 +63,7 @@ const Names kModes = {
     "_set_grad_enabled",          "set_autocast_enabled",       "set_autocast_dtype",
     "set_autocast_cache_enabled", "autocast_increment_nesting", "autocast_decrement_nesting",
     "clear_autocast_cache",       "set_autocast_cpu_enabled",   "set_autocast_cpu_dtype",
+    "_set_default_dtype",
 };
 // Methods of tensors that are no operators by name and still only look at metadata or call operators.
 const Names kTensorMethods = {
@@ -96,6 +99,8 @@ const Names kTensorMethods = {
     "to",
     "type_as",
     "detach",
+    "type",
+    "_is_view",
     "has_names",
     "is_inference",
     "__len__",
@@ -105,6 +110,34 @@ const Names kTensorMethods = {
 // Operators by name that change what the dispatcher does not see.
 const Names kNotCaptured = {"requires_grad_", "retain_grad", "backward", "_backward",
                             "set_",           "set_data",    "resize_",  "resize_as_"};
+
+// Classes of torch._C that are context managers over the thread's modes.
+PyObject* mode_class() {
+  static PyObject* const found = [] {
+    PyObject* module = PyImport_ImportModule("torch._C");
+    PyObject* type = module != nullptr ? PyObject_GetAttrString(module, "_InferenceMode") : nullptr;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return type;
+  }();
+  return found;
+}
+
+// pybind11 gives its methods no owner, so these are known by identity.
+bool is_mode_method(PyObject* callable) {
+  static const std::unordered_set<PyObject*> functions = [] {
+    std::unordered_set<PyObject*> found;
+    for (const char* name : {"__enter__", "__exit__"}) {
+      PyObject* method = mode_class() != nullptr ? PyObject_GetAttrString(mode_class(), name) : nullptr;
+      if (method != nullptr && PyInstanceMethod_Check(method))
+        found.insert(PyInstanceMethod_GET_FUNCTION(method));
+      Py_XDECREF(method);
+      PyErr_Clear();
+    }
+    return found;
+  }();
+  return functions.count(callable) != 0;
+}
 
 // Names of all operators, overloads left out.
 const Names& operator_names() {
@@ -184,6 +217,7 @@ CallKind classify_torch_callable(PyObject* callable) {
       return classify_method(text_attribute(callable, "__name__"));
     if (is_apply(self, reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name))
       return c10::GradMode::is_enabled() ? CallKind::autograd : CallKind::forward;
+    if (is_mode_method(callable)) return CallKind::modes;
     const std::string module = text_attribute(callable, "__module__");
     if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
     if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
@@ -195,10 +229,12 @@ CallKind classify_torch_callable(PyObject* callable) {
   }
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
     PyTypeObject* owner = PyDescr_TYPE(callable);
-    if (std::string_view(owner->tp_name).ends_with("TensorBase"))
-      return classify_method(text_attribute(callable, "__name__"));
+    const std::string_view owner_name = owner->tp_name;
+    if (owner_name.ends_with("TensorBase")) return classify_method(text_attribute(callable, "__name__"));
+    if (owner_name == "torch.Size") return CallKind::pure;
     return CallKind::unknown;
   }
+  if (callable == mode_class()) return CallKind::modes;
   if (PyType_Check(callable)) {
     const std::string_view name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
     if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo")
@@ -218,7 +254,7 @@ bool is_captured_attribute(PyObject* name) {
                               "mH",        "real",          "imag",    "is_cuda",   "is_cpu",
                               "is_sparse", "is_quantized",  "is_meta", "is_nested", "is_mkldnn",
                               "is_mps",    "is_xla",        "is_xpu",  "itemsize",  "nbytes",
-                              "names",     "is_sparse_csr", "data"};
+                              "names",     "is_sparse_csr", "data",    "grad_fn",   "__class__"};
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) {
     PyErr_Clear();

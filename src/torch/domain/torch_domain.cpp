@@ -1,10 +1,10 @@
 // src/torch/domain/torch_domain.cpp: the torch layer as the domain of the capture layer.
 #include "torch/domain/torch_domain.h"
 
-#include <ATen/Context.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/core/GradMode.h>
+#include <c10/core/DefaultDtype.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Dtype.h>
@@ -47,8 +47,7 @@ class CompilingFlag {
 
 class TorchCapture final : public DomainCapture {
  public:
-  explicit TorchCapture(GraphBackend backend)
-      : backend_(backend), session_(std::make_shared<Session>()), grad_(c10::GradMode::is_enabled()) {
+  explicit TorchCapture(GraphBackend backend) : backend_(backend), session_(std::make_shared<Session>()) {
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
                       at::autocast::get_autocast_dtype(kAutocastDevices[i])};
@@ -57,8 +56,10 @@ class TorchCapture final : public DomainCapture {
   }
   ~TorchCapture() override {
     if (session_ != nullptr && entered_) session_->leave();
-    // A capture may be given up inside no_grad or autocast, whose exits are then never run.
-    c10::GradMode::set_enabled(grad_);
+    // A capture may be given up inside no_grad, inference_mode or autocast, whose exits are then never run.
+    at::ThreadLocalState::setThreadLocalState(thread_);
+    if (c10::get_default_dtype_as_scalartype() != default_dtype_)
+      c10::set_default_dtype(c10::scalarTypeToTypeMeta(default_dtype_));
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       at::autocast::set_autocast_enabled(kAutocastDevices[i], autocast_[i].first);
       at::autocast::set_autocast_dtype(kAutocastDevices[i], autocast_[i].second);
@@ -132,7 +133,8 @@ class TorchCapture final : public DomainCapture {
   GraphBackend backend_;
   std::shared_ptr<Session> session_;
   bool entered_ = true;
-  bool grad_;
+  at::ThreadLocalState thread_;  // grad and inference mode and dispatch keys, as the caller had them
+  at::ScalarType default_dtype_ = c10::get_default_dtype_as_scalartype();
   static constexpr std::array kAutocastDevices = {c10::kCPU, c10::kCUDA};
   std::array<std::pair<bool, at::ScalarType>, 2> autocast_{};
   bool autocast_cache_ = at::autocast::is_autocast_cache_enabled();
@@ -162,9 +164,13 @@ class TorchDomain final : public Domain {
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
   uint64_t modes() const override {
-    return current_modes().word() | (at::globalContext().deterministicAlgorithms() ? uint64_t{1} << 32 : 0);
+    return current_modes().word() | kernel_settings() << 32 | uint64_t{under_unsupported_mode()} << 63;
   }
   std::unique_ptr<DomainCapture> begin() const override {
+    if (under_unsupported_mode()) {
+      PyErr_SetString(PyExc_RuntimeError, "a mode of torch whose Python code sees every operator is active");
+      return nullptr;
+    }
     try {
       return std::make_unique<TorchCapture>(backend_);
     } catch (const std::exception& error) {

@@ -105,12 +105,21 @@ bool power(const Call& call, Answer& answer) {
   return answer_binary(call, answer, dtype);
 }
 
+// pow.Scalar(self, exponent): made contiguous, whatever the exponent is.
 bool power_number_first(const Call& call, Answer& answer) {
+  const TensorMeta& exponent = call.tensor(1);
   Promotion promotion;
-  promotion.add(call.tensor(1));
+  promotion.add(exponent);
   promotion.add_number(call.number_kind(0));
-  // Everything to the power of a base of 1 is 1, made by another path that keeps the layout of the exponent.
-  return answer_pointwise(call, answer, {1}, promotion.result());
+  return answer_result(call, answer, fresh_meta(exponent.sizes, promotion.result(), exponent.device));
+}
+
+// complex(real, imag), polar(abs, angle)
+bool complex_of_parts(const Call& call, Answer& answer) {
+  const auto dtype = call.tensor(0).dtype;
+  if (dtype != call.tensor(1).dtype || !c10::isFloatingType(dtype) || dtype == ScalarType::BFloat16)
+    return false;
+  return answer_pointwise(call, answer, {0, 1}, c10::toComplexType(dtype));
 }
 
 // where(condition, self, other) and its overloads with numbers.
@@ -216,6 +225,10 @@ bool weighted_loss(const Call& call, Answer& answer) { return reduced_loss(call,
   {name, rule}, {name "_", rule}, { name ".out", rule }
 
 constexpr RuleEntry kRules[] = {
+    {"aten::complex", complex_of_parts},
+    {"aten::complex.out", complex_of_parts},
+    {"aten::polar", complex_of_parts},
+    {"aten::polar.out", complex_of_parts},
     STATOR_TENSOR_FORMS("aten::add", arithmetic),
     STATOR_SCALAR_FORMS("aten::add", arithmetic),
     STATOR_TENSOR_FORMS("aten::sub", subtraction),

@@ -20,7 +20,7 @@ bool eigen(const Call& call, Answer& answer) {
   const TensorMeta& self = call.tensor(0);
   const int64_t rank = self.dim();
   if (rank < 2 || !(self.sizes[rank - 1] == self.sizes[rank - 2]) || !self.device.is_cpu()) return false;
-  if (is_integral(self.dtype) || numel(self) == 0) return false;
+  if (is_integral(self.dtype)) return false;
   const auto dtype = c10::toComplexType(self.dtype);
   Sizes values = self.sizes;
   values.pop_back();
@@ -31,8 +31,23 @@ bool eigen(const Call& call, Answer& answer) {
   return true;
 }
 
+// linalg_lu_solve(LU, pivots, B, *, left, adjoint): a complex adjoint from the right is solved conjugated,
+// and the result keeps the conjugation lazily. torch's own meta kernel knows the other cases.
+bool lu_solve(const Call& call, Answer& answer) {
+  const TensorMeta &lu = call.tensor(0), &b = call.tensor(2);
+  if (!c10::isComplexType(b.dtype) || call.boolean(3) || !call.boolean(4)) return false;
+  if (lu.dim() < 2 || b.dim() < 2 || !(lu.sizes[lu.dim() - 1] == b.sizes[b.dim() - 1])) return false;
+  Sizes batch(b.sizes.begin(), b.sizes.end() - 2);
+  if (!broadcast(batch, Sizes(lu.sizes.begin(), lu.sizes.end() - 2))) return false;
+  batch.append(b.sizes.end() - 2, b.sizes.end());
+  answer.fresh(fresh_meta(batch, b.dtype, b.device));
+  answer.specs.back().meta.conj = true;
+  return true;
+}
+
 constexpr RuleEntry kRules[] = {
     {"aten::linalg_eig", eigen},
+    {"aten::linalg_lu_solve", lu_solve},
 };
 
 }  // namespace

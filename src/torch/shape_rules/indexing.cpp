@@ -161,7 +161,21 @@ bool take(const Call& call, Answer& answer) {
   return answer_result(call, answer, fresh_meta(index.sizes, self.dtype, self.device));
 }
 
+// nll_loss2d_forward(self, target, weight, reduction, ignore_index): the loss and the sum of the weights.
+bool nll_loss2d(const Call& call, Answer& answer) {
+  const TensorMeta &self = call.tensor(0), &target = call.tensor(1);
+  if (self.dim() != 4 || target.dim() != 3 || !c10::isFloatingType(self.dtype)) return false;
+  for (int i : {0, 2, 3}) {
+    if (!(self.sizes[i] == target.sizes[i == 0 ? 0 : i - 1])) return false;
+  }
+  const bool none = call.integer(3) == 0;
+  answer.fresh(fresh_meta(none ? target.sizes : Sizes{}, self.dtype, self.device));
+  answer.fresh(fresh_meta({}, self.dtype, self.device));
+  return true;
+}
+
 constexpr RuleEntry kRules[] = {
+    {"aten::nll_loss2d_forward", nll_loss2d},
     {"aten::embedding", embedding},
     {"aten::index_select", index_select},
     {"aten::index_select.out", index_select},

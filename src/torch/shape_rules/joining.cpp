@@ -74,6 +74,32 @@ bool stack(const Call& call, Answer& answer) {
   return true;
 }
 
+// diff(self, n, dim, prepend, append): n times the difference of two slices of what was joined.
+bool diff(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const int64_t n = call.integer(1);
+  int64_t dim = call.integer(2);
+  if (self.dim() == 0 || n < 1 || !wrap_dim(dim, self.dim())) return false;
+  TensorMeta meta = self;
+  if (call.has(3) || call.has(4)) {
+    std::vector<TensorMeta> parts;
+    if (call.has(3)) parts.push_back(call.tensor(3));
+    parts.push_back(self);
+    if (call.has(4)) parts.push_back(call.tensor(4));
+    if (!joined(parts, dim, meta)) return false;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (!(meta.sizes[dim] > 0)) return false;
+    TensorMeta slice = meta;
+    slice.sizes[dim] -= 1;
+    const TensorMeta* operands[] = {&slice, &slice};
+    meta = fresh_like(self, slice.sizes, iterated_strides(slice.sizes, operands));
+    meta.dtype = slice.dtype;
+  }
+  answer.fresh(std::move(meta));
+  return true;
+}
+
 bool repeat(const Call& call, Answer& answer) {
   const TensorMeta& self = call.tensor(0);
   const Sizes repeats = call.sizes(1);
@@ -112,11 +138,17 @@ bool triangle(const Call& call, Answer& answer) {
 }
 
 constexpr RuleEntry kRules[] = {
-    {"aten::cat", cat},         {"aten::concat", cat},
-    {"aten::concatenate", cat}, {"aten::stack", stack},
-    {"aten::repeat", repeat},   {"aten::repeat_interleave.self_int", repeat_interleave},
-    {"aten::tril", triangle},   {"aten::tril_", triangle},
-    {"aten::triu", triangle},   {"aten::triu_", triangle},
+    {"aten::cat", cat},
+    {"aten::concat", cat},
+    {"aten::concatenate", cat},
+    {"aten::stack", stack},
+    {"aten::diff", diff},
+    {"aten::repeat", repeat},
+    {"aten::repeat_interleave.self_int", repeat_interleave},
+    {"aten::tril", triangle},
+    {"aten::tril_", triangle},
+    {"aten::triu", triangle},
+    {"aten::triu_", triangle},
 };
 
 }  // namespace

@@ -76,6 +76,32 @@ bool native_batch_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+// _native_batch_norm_legit.no_stats(input, weight, bias, training, momentum, eps)
+bool batch_norm_without_statistics(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || input.dim() < 2 || !input.device.is_cpu()) return false;
+  if (!call.boolean(3)) return false;
+  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, suggested_format(input))));
+  const auto dtype = statistics_dtype(input, call, 1, 2);
+  answer.fresh(fresh_meta({input.sizes[1]}, dtype, input.device));
+  answer.fresh(fresh_meta({input.sizes[1]}, dtype, input.device));
+  return true;
+}
+
+// _weight_norm(v, g, dim): v * (g / norm(v)), in one kernel over the first or last dimension.
+bool weight_norm(const Call& call, Answer& answer) {
+  const TensorMeta &v = call.tensor(0), &g = call.tensor(1);
+  const int64_t dim = call.integer(2);
+  if (!c10::isFloatingType(v.dtype) || v.dtype != g.dtype || v.device != g.device) return false;
+  if (dim != 0 && dim != v.dim() - 1) return false;
+  if (!is_contiguous(v) || !is_contiguous(g) || g.dim() != v.dim()) return false;
+  for (int64_t i = 0; i < v.dim(); ++i) {
+    if (!(g.sizes[i] == (i == dim ? v.sizes[i] : Size(1)))) return false;
+  }
+  answer.fresh(fresh_meta(v.sizes, v.dtype, v.device));
+  return true;
+}
+
 // native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 bool native_group_norm(const Call& call, Answer& answer) {
   const TensorMeta& input = call.tensor(0);
@@ -145,6 +171,8 @@ constexpr RuleEntry kRules[] = {
     {"aten::batch_norm", batch_norm},
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::_native_batch_norm_legit", native_batch_norm},
+    {"aten::_native_batch_norm_legit.no_stats", batch_norm_without_statistics},
+    {"aten::_weight_norm", weight_norm},
     {"aten::native_group_norm", native_group_norm},
     {"aten::softmax.int", softmax},
     {"aten::log_softmax.int", softmax},

@@ -1,4 +1,6 @@
 // src/torch/shape_rules/registry.cpp: finds the shape rule of an operator by name.
+#include "torch/shape_rules/registry.h"
+
 #include <unordered_map>
 
 #include "torch/shape_rules/families.h"
@@ -16,6 +18,14 @@ Rule find_rule(std::string_view name) {
   }();
   const auto found = rules.find(name);
   return found == rules.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names;
+  for (const RuleTable& family : rule_families()) {
+    for (const RuleEntry& entry : family) names.emplace_back(entry.name);
+  }
+  return names;
 }
 
 std::vector<RuleTable> rule_families() {
