@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# Before torch is imported: on virtual machines that show AMX without allowing it, oneDNN's bfloat16 kernels die.
+# Before torch is imported: on machines that show AMX without allowing it oneDNN's bfloat16 kernels die.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 import torch.utils._pytree as pytree
@@ -58,7 +58,9 @@ class Report:
 def listed_breaks() -> dict[str, str]:
     """Operators of which some sample breaks, with the reason."""
     lines = [line.split("#")[0].strip() for line in BREAKS.read_text().splitlines()]
-    return {name.strip(): reason.strip() for name, _, reason in (line.partition(":") for line in lines if line)}
+    return {
+        name.strip(): reason.strip() for name, _, reason in (line.partition(":") for line in lines if line)
+    }
 
 
 def name_of(info: Any) -> str:
@@ -149,7 +151,7 @@ def differs(kind: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> str
 
 
 def repeatable(op: Any, tree: Any, layout: str, expected: Any) -> bool:
-    """Whether eager gives these values again: some kernels read past expanded tensors, or break ties by chance."""
+    """Whether eager gives these values again: kernels read past expanded tensors, or break ties by chance."""
     for _ in range(4):
         args, kwargs = pytree.tree_map(lambda leaf: fresh(leaf, layout), tree)
         torch.manual_seed(SEED)

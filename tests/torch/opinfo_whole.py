@@ -2,8 +2,8 @@
 
 python tests/torch/opinfo_whole.py [--jobs N] [--quick]
 Every operator on all its float32 samples. Those that agree there also on integer, bool, complex and bfloat16
-samples, and each sample transposed, channels last and expanded. Exit status 1 on a wrong answer, on a break that
-opinfo_breaks.txt does not list, on an entry of that list which does not break, and on a crash.
+samples, and each sample transposed, channels last and expanded. Exit status 1 on a wrong answer, on a break
+that opinfo_breaks.txt does not list, on an entry of that list which does not break, and on a crash.
 """
 
 import argparse
@@ -98,7 +98,9 @@ def show(rows: list[Row]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--quick", action="store_true", help="float32 samples as they are, nothing else")
     parser.add_argument("--part", type=int, default=-1, help=argparse.SUPPRESS)

@@ -25,11 +25,12 @@ def test_samples(part: int) -> None:
 
 # Operators of every family of shape rules, on other dtypes and layouts.
 SELECTION = [
-    "add", "div", "where", "pow", "__rpow__", "clamp", "exp", "sum", "mean", "amax", "cumsum", "matmul", "baddbmm",
-    "transpose", "unflatten", "expand", "split", "as_strided", "cat", "stack", "gather", "index_put", "topk", "diff",
-    "fft.rfft2", "fft.hfftn", "complex", "nn.functional.conv1d", "nn.functional.conv2d", "nn.functional.conv3d",
-    "nn.functional.conv_transpose2d", "nn.functional.adaptive_avg_pool2d", "nn.functional.batch_norm",
-    "nn.functional.layer_norm", "nn.functional.pad", "nn.functional.pixel_shuffle", "nn.functional.max_unpool2d",
+    "add", "div", "where", "pow", "__rpow__", "clamp", "exp", "sum", "mean", "amax", "cumsum", "matmul",
+    "baddbmm", "transpose", "unflatten", "expand", "split", "as_strided", "cat", "stack", "gather",
+    "index_put", "topk", "diff", "fft.rfft2", "fft.hfftn", "complex", "nn.functional.conv1d",
+    "nn.functional.conv2d", "nn.functional.conv3d", "nn.functional.conv_transpose2d",
+    "nn.functional.adaptive_avg_pool2d", "nn.functional.batch_norm", "nn.functional.layer_norm",
+    "nn.functional.pad", "nn.functional.pixel_shuffle", "nn.functional.max_unpool2d",
     "nn.functional.scaled_dot_product_attention", "nonzero_static", "linalg.eig", "einsum",
 ]  # fmt: skip
 

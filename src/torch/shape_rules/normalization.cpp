@@ -88,13 +88,14 @@ bool batch_norm_without_statistics(const Call& call, Answer& answer) {
   return true;
 }
 
-// _weight_norm(v, g, dim): v * (g / norm(v)), in one kernel over the first or last dimension.
+// _weight_norm(v, g, dim): v * (g / norm(v)), on contiguous copies, in one kernel over the first or last
+// dimension.
 bool weight_norm(const Call& call, Answer& answer) {
   const TensorMeta &v = call.tensor(0), &g = call.tensor(1);
   const int64_t dim = call.integer(2);
   if (!c10::isFloatingType(v.dtype) || v.dtype != g.dtype || v.device != g.device) return false;
   if (dim != 0 && dim != v.dim() - 1) return false;
-  if (!is_contiguous(v) || !is_contiguous(g) || g.dim() != v.dim()) return false;
+  if (g.dim() != v.dim()) return false;
   for (int64_t i = 0; i < v.dim(); ++i) {
     if (!(g.sizes[i] == (i == dim ? v.sizes[i] : Size(1)))) return false;
   }
