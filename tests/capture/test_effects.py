@@ -71,7 +71,7 @@ def world() -> SimpleNamespace:
 
 
 def state(w: SimpleNamespace) -> Any:
-    plain = {k: v for k, v in vars(w).items() if k not in ("slotted", "guarded", "closure")}
+    plain = {k: v for k, v in vars(w).items() if k not in ("slotted", "guarded", "closure", "put")}
     return (
         copy.deepcopy(plain),
         list(w.table),
@@ -179,6 +179,13 @@ def deep(w: Any, n: int) -> Any:
     return w.nested["deep"][1]["k"]
 
 
+def bound(w: Any, n: int) -> Any:
+    w.items = []
+    w.put = w.items.append
+    w.put(n)
+    return len(w.items)
+
+
 def shared(w: Any, n: int) -> Any:
     made = {"n": n}
     w.items.append(made)
@@ -189,7 +196,7 @@ def shared(w: Any, n: int) -> Any:
 
 PROGRAMS = [
     append, append_and_look, set_items, reorder, slices, keys, remove_keys, sets, deques, ordered,
-    groups, slots, setters, cells, global_write, attributes, deep, shared,
+    groups, slots, setters, cells, global_write, attributes, deep, bound, shared,
 ]  # fmt: skip
 
 
@@ -274,3 +281,17 @@ def test_what_a_write_replaced_is_not_guarded_but_what_was_read_is() -> None:
     holder.step = 5
     assert compiled(1) == 6
     assert len(compiled.entries) == 2
+
+
+def test_a_method_of_a_list_made_here_belongs_to_the_list_of_each_call() -> None:
+    def program(w: Any) -> None:
+        w.items = []
+        w.put = w.items.append
+
+    compiled = capture.Compiled(program)
+    w = world()
+    for _ in range(3):
+        compiled(w)
+        w.put(1)
+        assert w.items == [1]
+    assert compiled.entries[0]["hits"] == 2

@@ -53,6 +53,11 @@ bool native_stack_low(ThreadContext& context) {
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve;
 }
 
+bool is_finalizer(const Frame* frame) {
+  static PyObject* const name = PyUnicode_InternFromString("__del__");
+  return frame->code->co_name == name;
+}
+
 // A frame below a function that runs as it is: a capture of its own, or CPython.
 PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
   const bool tools = cpython::tracing(thread, frame);
@@ -90,6 +95,17 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     return keep_bound_frame(*context.binding, frame);
   }
   if (context.recording != nullptr && context.recording->outside()) return pass_on(thread, frame, throwflag);
+  if (context.recording != nullptr && is_finalizer(frame)) {
+    // What dies meanwhile was none of the program's: its last words are not part of the capture.
+    Recording* const recording = std::exchange(context.recording, nullptr);
+    const Mode mode = std::exchange(context.mode, Mode::off);
+    const bool plain = std::exchange(context.plain, true);
+    PyObject* result = pass_on(thread, frame, throwflag);
+    context.recording = recording;
+    context.mode = mode;
+    context.plain = plain;
+    return result;
+  }
   if (cpython::tracing(thread, frame)) {
     if (context.recording != nullptr) context.recording->stop(BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;

@@ -118,6 +118,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   if (!result) return give_up(BreakCode::kException, "the function raises");
   if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);
+  if (recording.holds_locks()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
   if (recording.leaves_generators()) return give_up(BreakCode::kGenerator, "one that waits in a try or with");
   if (!entry->effects_.collect(recording.journal(), recording)) return give_up(BreakCode::kInternal, {});
   Engine::get().statistics.unrestored += recording.journal().roll_back();

@@ -19,6 +19,13 @@ bool hashes_plainly(PyObject* key, const Recording& recording) {
          recording.domain().is_tensor(key) || Py_TYPE(key)->tp_hash == PyBaseObject_Type.tp_hash;
 }
 
+// A method of a builtin type's object, such as `items.append`; functions of modules are bound to their
+// module.
+bool is_bound_builtin(PyObject* value) {
+  PyObject* self = PyCFunction_Check(value) ? reinterpret_cast<PyCFunctionObject*>(value)->m_self : nullptr;
+  return self != nullptr && !PyModule_Check(self) && !PyType_Check(self);
+}
+
 PyTypeObject* storage_base(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PyODict_Type)  ? &PyODict_Type
          : PyType_IsSubtype(type, &PyDict_Type) ? &PyDict_Type
@@ -61,15 +68,20 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     return index;
   }
   if (is_constant(value) || recording.domain().is_immutable(value) || PyRange_Check(value) ||
-      PyCode_Check(value) || PyCFunction_Check(value)) {
+      PyCode_Check(value) || (PyCFunction_Check(value) && !is_bound_builtin(value))) {
     step.kind = Kind::object;
     step.object = Ref<>::share(value);
     return index;
   }
   PyTypeObject* type = Py_TYPE(value);
-  const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value);
+  const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||
+                           PyCFunction_Check(value);
   if (needs_parts) {
-    step.kind = PyTuple_Check(value) ? Kind::tuple : PyMethod_Check(value) ? Kind::method : Kind::frozenset;
+    step.kind = PyTuple_Check(value)       ? Kind::tuple
+                : PyMethod_Check(value)    ? Kind::method
+                : PyCFunction_Check(value) ? Kind::builtin
+                                           : Kind::frozenset;
+    if (PyCFunction_Check(value)) step.object = Ref<>::share(value);
     if (PyTuple_Check(value)) step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
   } else if (!is_made_here(value, recording)) {
     return stopped();
@@ -108,6 +120,7 @@ bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
     }
     return true;
   }
+  if (PyCFunction_Check(value)) return part(reinterpret_cast<PyCFunctionObject*>(value)->m_self);
   if (PyMethod_Check(value)) return part(PyMethod_GET_FUNCTION(value)) && part(PyMethod_GET_SELF(value));
   PyObject *key, *item;
   Py_ssize_t position = 0;
@@ -194,6 +207,12 @@ Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
 }
 
 Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) const {
+  if (step.kind == Kind::builtin) {
+    // The same C function, bound to the object of this call.
+    auto* like = reinterpret_cast<PyCFunctionObject*>(step.object.get());
+    return Ref<>::steal(
+        PyCMethod_New(like->m_ml, values[step.parts[0]].get(), like->m_module, PyCFunction_GET_CLASS(like)));
+  }
   if (step.kind == Kind::method)
     return Ref<>::steal(PyMethod_New(values[step.parts[0]].get(), values[step.parts[1]].get()));
   const auto count = static_cast<Py_ssize_t>(step.parts.size());

@@ -39,6 +39,7 @@ class Rebuild {
     tuple,
     frozenset,
     method,
+    builtin,
     list,
     dict,
     set,

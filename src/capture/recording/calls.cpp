@@ -278,7 +278,10 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
       return read_all(0) && read_registry();
     case NativeEffect::acquires:
     case NativeEffect::releases:
-      return all.empty() ? stop(BreakCode::kUnknownFunction, "a lock") : before_lock(known.effect, all[0]);
+      // One that is tried, or waited for a while, may not be taken.
+      if (all.empty() || (known.effect == NativeEffect::acquires && all.size() > 1))
+        return stop(BreakCode::kThread, "a lock is tried");
+      return before_lock(known.effect, all[0]);
     case NativeEffect::asks_exception:
       return read_handled_exception();
     case NativeEffect::reduces:

@@ -74,6 +74,7 @@ class Recording {
   void abandon();
   // Whether a generator that waits would run code of its own when it dies.
   bool leaves_generators() const;
+  bool holds_locks() const { return !held_.empty(); }
 
   // What was written, and what was there before. A capture always ends with its roll_back().
   Journal& journal() { return journal_; }
