@@ -76,6 +76,11 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording
   spec.weak_ = static_cast<bool>(spec.kept_);
   if (!spec.weak_) {
     PyErr_Clear();
+    if (PyTraceBack_Check(value) || PyFrame_Check(value)) {
+      // It keeps the locals of frames, and nobody may keep it.
+      recording.stop(BreakCode::kFrameIntrospection, name);
+      return {};
+    }
     spec.kept_ = Ref<>::share(value);
   }
   recording.pin(value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name.c_str()))});

@@ -115,6 +115,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     CaptureScope scope(recording);
     result = Ref<>::steal(PyObject_Vectorcall(function, given.data(), static_cast<size_t>(count), keywords));
   }
+  recording.leave(function);
   if (!result) return give_up(BreakCode::kException, "the function raises");
   if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);

@@ -16,14 +16,22 @@ bool Recording::stop(BreakCode code, std::string detail) {
   if (!stop_.happened()) {
     stop_.code = code;
     stop_.detail = std::move(detail);
-    if (frame_ != nullptr) {
-      stop_.file = PyUnicode_AsUTF8(frame_->code->co_filename);
-      stop_.line =
-          PyCode_Addr2Line(frame_->code, static_cast<int>(at_->at - cpython::code_start(frame_->code)) * 2);
+    if (code_ != nullptr) {
+      stop_.file = PyUnicode_AsUTF8(code_->co_filename);
+      stop_.line = PyCode_Addr2Line(code_, offset_);
     }
   }
   if (!PyErr_Occurred()) PyErr_SetString(break_exception(), reason(*stop_.code).code);
   return false;
+}
+
+void Recording::leave(PyObject* function) {
+  frame_ = nullptr;
+  at_ = nullptr;
+  PyObject* code = PyFunction_Check(function) ? PyFunction_GET_CODE(function) : nullptr;
+  if (reinterpret_cast<PyObject*>(code_) == code) return;
+  code_ = reinterpret_cast<PyCodeObject*>(code);
+  offset_ = 0;
 }
 
 void Recording::note_error() {
@@ -159,6 +167,8 @@ bool Recording::take_pending(PyObject** sp) {
 bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
   frame_ = frame;
   at_ = &instruction;
+  code_ = frame->code;
+  offset_ = static_cast<int>(instruction.at - cpython::code_start(code_)) * 2;
   if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
   if (!pending_.empty() && !take_pending(sp)) return false;

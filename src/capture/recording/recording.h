@@ -69,6 +69,8 @@ class Recording {
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
   bool stop(BreakCode code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
+  // The captured call of `function` is over: no frame of it is left.
+  void leave(PyObject* function);
   // Objects of a capture that is given up die without a word: generators that wait are not resumed by their
   // end.
   void abandon();
@@ -224,6 +226,9 @@ class Recording {
   const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   cpython::Frame* frame_ = nullptr;
+  PyCodeObject* code_ =
+      nullptr;  // and offset in bytes: where the capture stands, for those who ask why it ended
+  int offset_ = 0;
   const Instruction* at_ = nullptr;
 };
 
