@@ -106,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if capture is None and not options.plain_only:
         print(f"no stator._capture is built for Python {python.version}", file=sys.stderr)
         return 2
+    unequal = lists.unequal(python.short_version, options.unequal)
+    if options.mode == "capture":
+        unequal |= lists.unequal(python.short_version, lists.UNEQUAL_CAPTURED)
     prepare_this_process()
     session = Session(
         PlainRuns(python, options.plain_cache, options.match),
@@ -113,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.timeout,
         only_ending=not options.modules,
         tries=options.tries,
-        unequal=lists.unequal(python.short_version, options.unequal),
+        unequal=unequal,
     )
     print(f"Python {python.version}, {python.executable}", flush=True)
     results = []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 UNEQUAL = HERE / "unequal.txt"
+UNEQUAL_CAPTURED = HERE / "unequal_capture.txt"
 MOST_UNEQUAL = 40
 
 

@@ -29,6 +29,11 @@ bool Recording::before_with(PyObject* manager) {
 // else runs while a program writes those. Any other lock is the program's business on every call.
 bool Recording::before_lock(NativeEffect effect, PyObject* lock) {
   if (effect == NativeEffect::acquires) {
+    // A capture waits for nobody: whoever holds the lock would see it half done.
+    auto taken = Ref<>::steal(PyObject_CallMethod(lock, "acquire", "O", Py_False));
+    if (!taken) return false;
+    if (taken.get() != Py_True) return stop(BreakCode::kThread, "a lock is taken by another thread");
+    if (!Ref<>::steal(PyObject_CallMethod(lock, "release", nullptr))) return false;
     held_.push_back({Ref<>::share(lock), capture_.recorded()});
     return true;
   }
