@@ -31,6 +31,15 @@ class TensorGuard {
   virtual std::string expected() const = 0;
 };
 
+// Tensors that a capture reaches by itself, as they were when it was sealed.
+class TensorWatch {
+ public:
+  virtual ~TensorWatch() = default;
+  // Every one of them is the same in all that its guard looks at. The objects are alive: other guards prove
+  // it.
+  virtual bool unchanged() const = 0;
+};
+
 // The tensor program of one capture, ready to run.
 class TensorProgram {
  public:
@@ -85,6 +94,8 @@ class Domain {
   // not guarded.
   virtual bool is_capture_flag(PyObject* key) const = 0;
   virtual std::unique_ptr<TensorGuard> guard(PyObject* tensor) const = 0;
+  // Answers for the guards of many tensors at once; nullptr: they are asked one by one.
+  virtual std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
   // nullptr with a Python error set.

@@ -203,6 +203,10 @@ struct Describer {
 
 }  // namespace
 
+// A guard that is no word stands in the order of the others as one that always differs: what it proves alive
+// is looked at behind it.
+static constexpr uint64_t kAsked = 0;
+
 // The words of a guard at this moment, in which it holds.
 void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
   const auto word = [&](const void* at) {
@@ -249,16 +253,23 @@ void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
   }
 }
 
-bool GuardSet::seal() {
+bool GuardSet::seal(const Domain& domain) {
   words_.clear();
   owners_.clear();
-  plain_.clear();
+  tensors_.clear();
+  std::vector<PyObject*> watched;
   for (size_t i = 0; i < guards_.size(); i++) {
     if (!std::visit(Checker{}, guards_[i])) return false;
+    if (const auto* tensor = std::get_if<PinnedTensorGuard>(&guards_[i])) {
+      tensors_.push_back(i);
+      watched.push_back(tensor->tensor);
+      continue;
+    }
     note_words(i, words_);
-    if (owners_.size() == words_.size()) plain_.push_back(i);
+    if (owners_.size() == words_.size()) words_.push_back({&kAsked, ~kAsked});
     owners_.resize(words_.size(), static_cast<uint32_t>(i));
   }
+  watch_ = watched.empty() ? nullptr : domain.watch(watched);
   return true;
 }
 
@@ -270,6 +281,10 @@ bool GuardSet::check(std::string* failed) {
     if (now == words_[i].expected) [[likely]]
       continue;
     const size_t guard = owners_[i];
+    if (words_[i].at == &kAsked) {
+      if (!check_slowly(guard, failed)) return false;
+      continue;
+    }
     while (i > 0 && owners_[i - 1] == guard) i--;
     if (!check_slowly(guard, failed)) return false;
     // It holds: its words are noted anew.
@@ -278,7 +293,8 @@ bool GuardSet::check(std::string* failed) {
     std::copy(words.begin(), words.end(), words_.begin() + static_cast<std::ptrdiff_t>(i));
     i += words.size() - 1;
   }
-  for (size_t guard : plain_) {
+  if (watch_ != nullptr && watch_->unchanged()) return true;
+  for (size_t guard : tensors_) {
     if (!check_slowly(guard, failed)) return false;
   }
   return true;

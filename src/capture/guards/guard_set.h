@@ -117,7 +117,7 @@ class GuardSet {
  public:
   // Called once the capture is complete: notes the versions that will be compared. False: something has
   // changed meanwhile.
-  bool seal();
+  bool seal(const Domain& domain);
   // Runs no Python code of the user's. On failure `failed` (if given) receives the guard in words.
   bool check(std::string* failed);
 
@@ -151,10 +151,11 @@ class GuardSet {
 
   std::vector<Guard> guards_;
   std::vector<Word> words_;
-  std::vector<uint32_t> owners_;     // of each word: the guard that it belongs to
-  std::vector<size_t> plain_;        // guards that are no words: tensors and the like, which come last
-  std::vector<PyObject*> subjects_;  // meaningful while the capture is in progress
-  std::vector<uint32_t> sources_;    // of each guard, in texts_
+  std::vector<uint32_t> owners_;        // of each word: the guard that it belongs to
+  std::vector<size_t> tensors_;         // guards of tensors, which come last
+  std::unique_ptr<TensorWatch> watch_;  // answers for all of them
+  std::vector<PyObject*> subjects_;     // meaningful while the capture is in progress
+  std::vector<uint32_t> sources_;       // of each guard, in texts_
   SourceTexts texts_;
   std::vector<Ref<>> kept_;
   std::unordered_map<const void*, size_t> seen_;

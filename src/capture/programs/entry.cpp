@@ -154,7 +154,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   }
   recording.name_guards();
-  if (!entry->guards_.seal())
+  if (!entry->guards_.seal(domain))
     return give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
   entry->program_ = capture->compile(options.backend, sources);
   if (!entry->program_) {

@@ -21,6 +21,7 @@
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/tensor_guard.h"
+#include "torch/domain/tensor_watch.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
 
@@ -163,6 +164,9 @@ class TorchDomain final : public Domain {
     return PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0;
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
+  std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>& tensors) const override {
+    return watch_tensors(tensors);
+  }
   uint64_t modes() const override {
     return current_modes().word() | kernel_settings() << 32 | uint64_t{under_unsupported_mode()} << 63;
   }
