@@ -90,6 +90,8 @@ class Domain {
   // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
   // an operator.
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;
+  // Whether this attribute of a tensor is an object of its own, the same one on every read (`grad`).
+  virtual bool attribute_is_an_object(PyObject*) const { return false; }
   // A dictionary key whose value the domain changes while it captures (a flag that says so): reads of it are
   // not guarded.
   virtual bool is_capture_flag(PyObject* key) const = 0;

@@ -236,7 +236,8 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
   const bool value_known = name != "aten::_is_any_true" && name != "aten::_is_all_true";
   if (name == "aten::lift_fresh") {
     kind = OperatorKind::lift_fresh;
-  } else if (queries().count(name)) {
+  } else if (queries().count(name) || name.starts_with("profiler::")) {
+    // Marks for a profiler are no part of the program; the capture makes them as eager code does.
     kind = OperatorKind::query;
   } else if (value_known && (data_dependent().count(name) || op.hasTag(at::Tag::data_dependent_output) ||
                              (dynamic_shape && !rule))) {

@@ -39,6 +39,11 @@ bool ExpectedValue::is_now(PyObject* found) {
   return true;
 }
 
+Ref<> read_getter(PyObject* object, PyObject* descriptor) {
+  return Ref<>::steal(
+      Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+}
+
 Ref<> read_slot(PyObject* object, PyObject* descriptor) {
   auto value = Ref<>::steal(
       Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
@@ -148,6 +153,11 @@ struct Checker {
     return now && PyObject_RichCompareBool(now.get(), guard.count.get(), Py_EQ) == 1;
   }
   bool operator()(const NoExceptionGuard&) const { return !Ref<>::steal(PyErr_GetHandledException()); }
+  bool operator()(const GetterGuard& guard) const {
+    const Ref<> value = read_getter(guard.object, guard.descriptor);
+    if (!value) PyErr_Clear();
+    return value && guard.content.matches(value.get());
+  }
   bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor); }
 };
 
@@ -198,6 +208,9 @@ struct Describer {
   }
   std::string operator()(const RegistryGuard&) const { return "has no other class registered"; }
   std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
+  std::string operator()(const GetterGuard& guard) const {
+    return std::string(".") + PyUnicode_AsUTF8(PyDescr_NAME(guard.descriptor)) + " is " + text(guard.content);
+  }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
 };
 

@@ -38,6 +38,9 @@ ExpectedValue expect(PyObject* object);
 // The items of a set or a deque in the order of iteration.
 std::vector<ExpectedValue> expect_items(PyObject* container);
 
+// What a getter in C gives; nothing, with an error set, where it raises.
+Ref<> read_getter(PyObject* object, PyObject* descriptor);
+
 // What a slot holds, through a member descriptor; nothing where it is empty.
 Ref<> read_slot(PyObject* object, PyObject* descriptor);
 
@@ -104,14 +107,20 @@ struct RegistryGuard {
 };
 // The call does not come out of an except clause.
 struct NoExceptionGuard {};
+// An attribute that a getter in C gives, the same object on every read.
+struct GetterGuard {
+  PyObject* object;
+  PyObject* descriptor;
+  ExpectedValue content;
+};
 struct PinnedTensorGuard {
   PyObject* tensor;
   std::unique_ptr<TensorGuard> guard;
 };
 
-using Guard =
-    std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
-                 OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, PinnedTensorGuard>;
+using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
+                           OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
+                           PinnedTensorGuard>;
 
 class GuardSet {
  public:

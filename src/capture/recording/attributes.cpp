@@ -108,6 +108,13 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type == nullptr) return reads_freely(tensor) || read_instance_attribute(tensor, name);
   if (domain_.attribute_is_captured(tensor, name)) return true;
+  if (is_pinned(tensor) && Py_IS_TYPE(on_type, &PyGetSetDescr_Type) && domain_.attribute_is_an_object(name)) {
+    const Ref<> value = read_getter(tensor, on_type);
+    if (!value) return false;
+    guards_.add(GetterGuard{tensor, on_type, expect(value.get())}, tensor);
+    pin(value.get(), {Origin::attribute, tensor, Ref<>::share(name)});
+    return true;
+  }
   if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) || Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
     return stop(BreakCode::kReadsMemory, std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
   }

@@ -137,11 +137,14 @@ bool Recording::before_getter(PyObject* getter, PyObject* const* arguments, Py_s
 bool Recording::before_subscript(PyObject* container, PyObject* key) {
   // A default dictionary makes what it misses, and keeps it.
   if (is_default_dict(container)) {
-    PyObject* found = PyDict_GetItemWithError(container, key);
+    PyObject* found = look_up(container, key);
     if (found == nullptr && PyErr_Occurred()) return false;
     if (found == nullptr) {
       expect_result(Pending::made);
-      return before_write(container, "a missing item") && read_contents(container);
+      if (is_fresh(container)) return read_contents(container);
+      // That it is missing, and what makes it, is relied on.
+      return is_writable(container) && read_attribute(container, text("default_factory").get()) &&
+             read_dict_item(container, key) && before_key_write(container, key);
     }
   }
   expect_result();

@@ -29,14 +29,12 @@ const Written* Journal::find(PyObject* object) const {
   return found == index_.end() ? nullptr : &written_[found->second];
 }
 
-bool Journal::dict_key(PyObject* dict, PyObject* key) {
+bool Journal::dict_key(PyObject* dict, PyObject* key, PyObject* old) {
   Written& written = at(Written::Kind::dict, dict);
   if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
   if (!written.keys) return false;
   const int known = PyDict_Contains(written.keys.get(), key);
   if (known != 0) return known > 0;
-  PyObject* old = PyDict_GetItemWithError(dict, key);
-  if (old == nullptr && PyErr_Occurred()) return false;
   return PyDict_SetItem(written.keys.get(), key, old != nullptr ? old : absent()) == 0;
 }
 

@@ -31,7 +31,7 @@ struct Written {
 class Journal {
  public:
   // Each is told before the write that it names; false with a Python error set.
-  bool dict_key(PyObject* dict, PyObject* key);
+  bool dict_key(PyObject* dict, PyObject* key, PyObject* old);  // old: what is there, or nullptr
   bool dict_all(PyObject* dict);
   bool list_tail(PyObject* list);
   bool list_item(PyObject* list, Py_ssize_t index);

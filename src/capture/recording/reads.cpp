@@ -8,15 +8,29 @@
 
 namespace stator {
 
+// Hashing a tensor runs Python code of torch's, whose frames come and go here.
+PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
+  cpython::Frame* const frame = frame_;
+  const Instruction* const at = at_;
+  PyCodeObject* const code = code_;
+  const int offset = offset_;
+  PyObject* value = PyDict_GetItemWithError(dict, key);
+  frame_ = frame;
+  at_ = at;
+  code_ = code;
+  offset_ = offset;
+  return value;
+}
+
 bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
-  if (!is_plain_key(key) && !domain_.is_immutable(key))
+  if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
-  DictGuard& guard = guards_.dict(dict);
-  PyObject* value = PyDict_GetItemWithError(dict, key);
+  PyObject* value = look_up(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
+  DictGuard& guard = guards_.dict(dict);
   if (!guard.whole) guard.reads.push_back({Ref<>::share(key), expect(value)});
   if (value != nullptr) pin(value, {Origin::item, dict, Ref<>::share(key)});
   return true;

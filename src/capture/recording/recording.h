@@ -107,6 +107,8 @@ class Recording {
   }
 
   // --- reads: each guards what it says; false: stopped ---
+  PyObject* look_up(PyObject* dict,
+                    PyObject* key);  // borrowed; nullptr, with an error set where there was one
   bool read_dict_item(PyObject* dict, PyObject* key);
   bool read_dict(PyObject* dict);  // keys, order and values
   bool read_list(PyObject* list);

@@ -47,9 +47,9 @@ bool Recording::before_key_write(PyObject* container, PyObject* key) {
   if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
   if (PyAnySet_Check(container)) return journal_.set_key(container, key);
-  PyObject* old = PyDict_GetItemWithError(container, key);
+  PyObject* old = look_up(container, key);
   if (old == nullptr && PyErr_Occurred()) return false;
-  return before_replacing(old) && journal_.dict_key(container, key);
+  return before_replacing(old) && journal_.dict_key(container, key, old);
 }
 
 bool Recording::before_whole_write(PyObject* container) {

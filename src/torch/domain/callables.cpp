@@ -203,10 +203,16 @@ bool is_operator_holder(PyObject* self) {
 
 }  // namespace
 
+// Context managers that only say how Python arguments are looked at; tracers have no __torch_function__.
+static bool disables_torch_function(std::string_view type) {
+  return type == "torch._C.DisableTorchFunctionSubclass" || type == "torch._C.DisableTorchFunction";
+}
+
 CallKind classify_torch_callable(PyObject* callable) {
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
     PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
+    if (self != nullptr && disables_torch_function(Py_TYPE(self)->tp_name)) return CallKind::pure;
     if (is_operator_holder(self)) {
       const std::string name = text_attribute(callable, "__name__");
       if (kPure.count(name)) return CallKind::pure;
@@ -231,13 +237,14 @@ CallKind classify_torch_callable(PyObject* callable) {
     PyTypeObject* owner = PyDescr_TYPE(callable);
     const std::string_view owner_name = owner->tp_name;
     if (owner_name.ends_with("TensorBase")) return classify_method(text_attribute(callable, "__name__"));
-    if (owner_name == "torch.Size") return CallKind::pure;
+    if (owner_name == "torch.Size" || disables_torch_function(owner_name)) return CallKind::pure;
     return CallKind::unknown;
   }
   if (callable == mode_class()) return CallKind::modes;
   if (PyType_Check(callable)) {
     const std::string_view name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
-    if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo")
+    if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo" ||
+        disables_torch_function(name))
       return CallKind::pure;
   }
   // Scripted functions call operators, as their Python code would; under autograd they make a history of

@@ -160,6 +160,9 @@ class TorchDomain final : public Domain {
   }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
+  bool attribute_is_an_object(PyObject* name) const override {
+    return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
+  }
   bool is_capture_flag(PyObject* key) const override {
     return PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0;
   }
