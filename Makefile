@@ -133,9 +133,12 @@ format: $(VENV)/.ready
 	@$(VENV)/bin/ruff check --quiet --fix . ; $(VENV)/bin/ruff format .
 	@git ls-files '*.h' '*.c' '*.cpp' | xargs -r $(VENV)/bin/clang-format -i
 
-## make conformance    CPython's own test package, plain and interpreted, on each Python
-.PHONY: conformance
-conformance: build $(MINORS:%=conformance-cp3%)
+## make conformance    CPython's own test package, plain and interpreted, on each Python; on 3.11 also captured
+.PHONY: conformance conformance-capture
+conformance: build $(MINORS:%=conformance-cp3%) conformance-capture
+# The second oracle: every function is captured, rolled back, and served from its capture.
+conformance-capture: build
+	@$(PYTHON) -m stator.conformance --mode capture
 $(MINORS:%=conformance-cp3%): conformance-cp3%: .venv-cp3%/.ready build/cp3%/build.ninja
 	@$(call lock,build/cp3$*) $(NINJA) -C build/cp3$* --quiet
 	@.venv-cp3$*/bin/python -m stator.conformance
