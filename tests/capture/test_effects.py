@@ -295,3 +295,16 @@ def test_a_method_of_a_list_made_here_belongs_to_the_list_of_each_call() -> None
         w.put(1)
         assert w.items == [1]
     assert compiled.entries[0]["hits"] == 2
+
+
+def test_one_list_that_is_given_twice() -> None:
+    def program(a: list[int], b: list[int]) -> tuple[bool, int]:
+        a.append(1)
+        return a is b, len(b)
+
+    compiled = capture.Compiled(program)
+    for _ in range(3):
+        same: list[int] = []
+        assert compiled([], []) == (False, 0)
+        assert compiled(same, same) == (True, 1)
+        assert same == [1]

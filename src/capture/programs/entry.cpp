@@ -103,6 +103,11 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     if (!stands) return give_up(BreakCode::kUnguardable, name);
     stand_ins.push_back(std::move(stands));
   }
+  if (const auto containers = count_containers(arguments, total)) {
+    entry->containers_ = *containers;
+  } else {
+    return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
+  }
   for (PyObject* tensor : tensors) {
     const auto first = std::find(tensors.begin(), tensors.end(), tensor);
     entry->first_of_.push_back(static_cast<size_t>(first - tensors.begin()));
@@ -188,6 +193,8 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
     const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
     if (!spec.matches(arguments[i], tensors)) return fail(failed != nullptr ? spec.text() : std::string());
   }
+  if (containers_ > 1 && !count_containers(arguments, total))
+    return fail("no list or dictionary is given twice");
   // Which arguments are one tensor is part of what was captured.
   for (size_t i = 0; i < tensors.size(); i++) {
     for (size_t j = 0; j <= i; j++) {

@@ -50,6 +50,7 @@ class Entry {
   std::vector<PyObject*> captured_;  // inputs that are no arguments (borrowed: the guards prove them),
                                      // nullptr for those that are
   std::vector<size_t> first_of_;     // for each tensor of the arguments: the first one that is the same
+  size_t containers_ = 0;            // lists and dictionaries among the arguments
   Rebuild rebuild_;
   size_t result_ = 0;  // its step
   Effects effects_;

@@ -16,6 +16,35 @@ PyObject* GivenPath::find(PyObject* const* arguments) const {
   return at;
 }
 
+namespace {
+
+bool note(PyObject* value, std::unordered_set<PyObject*>& seen) {
+  if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+    if (PyList_CheckExact(value) && !seen.insert(value).second) return false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+      if (!note(PySequence_Fast_GET_ITEM(value, i), seen)) return false;
+    }
+  } else if (PyDict_CheckExact(value)) {
+    if (!seen.insert(value).second) return false;
+    PyObject *key, *item;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(value, &position, &key, &item)) {
+      if (!note(item, seen)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<size_t> count_containers(PyObject* const* arguments, Py_ssize_t count) {
+  std::unordered_set<PyObject*> seen;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (!note(arguments[i], seen)) return std::nullopt;
+  }
+  return seen.size();
+}
+
 void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& path) {
   if (stands == real) return;
   const bool is_sequence = PyTuple_CheckExact(real) || PyList_CheckExact(real);

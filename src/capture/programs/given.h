@@ -2,7 +2,9 @@
 #ifndef STATOR_CAPTURE_PROGRAMS_GIVEN_H
 #define STATOR_CAPTURE_PROGRAMS_GIVEN_H
 
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "capture/cpython/ref.h"
@@ -16,6 +18,10 @@ struct GivenPath {
   // Borrowed. The arguments are like the captured ones, so every step is there.
   PyObject* find(PyObject* const* arguments) const;
 };
+
+// The lists and dictionaries among the arguments, or nothing where one of them occurs twice: a capture stands
+// on copies, which are not one and the same.
+std::optional<size_t> count_containers(PyObject* const* arguments, Py_ssize_t count);
 
 class GivenContainers {
  public:

@@ -5,6 +5,18 @@
 
 namespace stator {
 
+// By object.__getattribute__, or by Python code, which is captured as it runs; C code of a class's own (that
+// of threading.local, say) may look anywhere.
+static bool looks_up_plainly(PyTypeObject* type) {
+  if (type->tp_getattro == PyObject_GenericGetAttr) return true;
+  for (const char* name : {"__getattribute__", "__getattr__"}) {
+    auto key = Ref<>::steal(PyUnicode_InternFromString(name));
+    PyObject* found = key ? _PyType_Lookup(type, key.get()) : nullptr;
+    if (found != nullptr && PyFunction_Check(found)) return true;
+  }
+  return false;
+}
+
 bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   if (PyModule_Check(owner)) {
     PyObject* dict = PyModule_GetDict(owner);
@@ -142,6 +154,10 @@ bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObjec
 bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
   PyTypeObject* type = Py_TYPE(owner);
   if (!read_object(owner)) return false;
+  if (!looks_up_plainly(type)) {
+    return stop(BreakCode::kUnguardable,
+                std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
+  }
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type != nullptr) {
     if (!pin_class_attribute(type, on_type, name)) return false;
