@@ -3,9 +3,11 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capture/cpython/type_dict.h"
+#include "capture/hook/engine.h"
 
 namespace stator {
 namespace {
@@ -161,7 +163,21 @@ class Table {
 }  // namespace
 
 const NativeCall* find_native_call(PyObject* callable) {
-  static const Table* const table = new Table;  // never freed: Python may be gone by then
+  static const Table* table = nullptr;  // never freed: Python may be gone by then
+  static bool making = false;
+  if (table == nullptr) {
+    // Making it may import modules, whose frames belong to nobody's capture and ask nothing of this table.
+    if (making) return nullptr;
+    making = true;
+    Recording* const recording = std::exchange(thread_context.recording, nullptr);
+    const Mode mode = std::exchange(thread_context.mode, Mode::off);
+    const bool plain = std::exchange(thread_context.plain, true);
+    table = new Table;
+    thread_context.recording = recording;
+    thread_context.mode = mode;
+    thread_context.plain = plain;
+    making = false;
+  }
   return table->find(callable);
 }
 
