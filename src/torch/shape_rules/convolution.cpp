@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "torch/capture_break.h"
 #include "torch/shape_rules/families.h"
 #include "torch/shape_rules/layout.h"
 
@@ -30,14 +31,27 @@ bool any_other_than_one(const Sizes& values) {
   return std::any_of(values.begin(), values.end(), [](const Size& v) { return !(v == 1); });
 }
 
-// Whether torch gives a float convolution to oneDNN, in the order in which it asks.
+// Whether oneDNN takes bfloat16 here.
+bool computes_bfloat16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq");
+#else
+  raise_break(BreakCode::kShapeInference, "the layout of a bfloat16 convolution depends on the processor");
+#endif
+}
+
+// Whether torch gives a convolution to oneDNN, in the order in which it asks.
 bool uses_mkldnn(const TensorMeta& input, const TensorMeta& weight, const Convolution& c) {
   if (!at::hasMKLDNN() || !at::globalContext().userEnabledMkldnn()) return false;
-  if (input.dtype != c10::ScalarType::Float) return false;
   for (size_t i = 0; c.transposed && i < c.stride.size(); ++i) {
     if (c.output_padding[i] >= c.stride[i]) return false;
   }
   if (c.transposed && c.groups > 1 && input.sizes[1] == c.groups) return false;
+  if (input.dtype == c10::ScalarType::BFloat16) return computes_bfloat16();
+  if (input.dtype == c10::ScalarType::Half)
+    raise_break(BreakCode::kShapeInference, "the layout of a half convolution depends on the processor");
+  if (input.dtype != c10::ScalarType::Float) return false;
   const auto from_back = [&](size_t i) { return weight.sizes[weight.sizes.size() - i]; };
   const bool window = !(from_back(1) == 1) || !(from_back(2) == 1);
   if (!window && !any_other_than_one(c.stride) && !any_other_than_one(c.dilation) && input.sizes[0] < 16 &&
@@ -48,29 +62,22 @@ bool uses_mkldnn(const TensorMeta& input, const TensorMeta& weight, const Convol
          input.sizes[0] * input.sizes[1] * input.sizes[2] * input.sizes[3] > 20480;
 }
 
-bool is_reduced_float(c10::ScalarType dtype) {
-  return dtype == c10::ScalarType::BFloat16 || dtype == c10::ScalarType::Half;
-}
-
-// The result of a convolution over two or three dimensions. False where it depends on the processor.
-bool convolution_strides(const TensorMeta& input, const TensorMeta& weight, const Sizes& sizes,
-                         const Convolution& c, Sizes& strides) {
+// The result of a convolution over two or three dimensions.
+Sizes convolution_strides(const TensorMeta& input, const TensorMeta& weight, const Sizes& sizes,
+                          const Convolution& c) {
   auto format = suggested_format(input);
   if (format == c10::MemoryFormat::Contiguous) format = suggested_format(weight);
-  strides = strides_for(sizes, format);
-  if (format == c10::MemoryFormat::Contiguous) return true;
-  if (is_reduced_float(input.dtype)) return sizes.size() == 4;
-  if (uses_mkldnn(input, weight, c)) return true;
-  if (sizes.size() == 5) {
-    strides = contiguous_strides(sizes);
-  } else if (c.groups > 1) {
-    // Group by group, joined afterwards.
-    Sizes part = sizes;
-    part[1] = floordiv(sizes[1], c.groups);
-    const TensorMeta parts[] = {fresh_like(input, part, strides_for(part, format))};
-    strides = strides_for(sizes, joined_format(parts));
-  }
-  return true;
+  const Sizes strides = strides_for(sizes, format);
+  const bool planar = sizes.size() == 4;
+  if (format == c10::MemoryFormat::Contiguous || (planar && c.groups == 1)) return strides;
+  if (planar && input.dtype == c10::ScalarType::Half) return strides;
+  if (uses_mkldnn(input, weight, c)) return strides;
+  if (!planar) return contiguous_strides(sizes);
+  // Group by group, joined afterwards.
+  Sizes part = sizes;
+  part[1] = floordiv(sizes[1], c.groups);
+  const TensorMeta parts[] = {fresh_like(input, part, strides_for(part, format))};
+  return strides_for(sizes, joined_format(parts));
 }
 
 bool answer_convolution(const Call& call, Answer& answer, Convolution c) {
@@ -104,12 +111,11 @@ bool answer_convolution(const Call& call, Answer& answer, Convolution c) {
   if (spatial == 1) {
     // torch makes the input contiguous first, lest it pass for channels last.
     input.strides = contiguous_strides(input.sizes);
-    if (!convolution_strides(over_two(input), over_two(weight), {sizes[0], sizes[1], Size(1), sizes[2]}, c,
-                             strides))
-      return false;
+    strides =
+        convolution_strides(over_two(input), over_two(weight), {sizes[0], sizes[1], Size(1), sizes[2]}, c);
     strides.erase(strides.begin() + 2);
-  } else if (!convolution_strides(input, weight, sizes, c, strides)) {
-    return false;
+  } else {
+    strides = convolution_strides(input, weight, sizes, c);
   }
   if (!batched) {
     sizes.erase(sizes.begin());

@@ -88,6 +88,17 @@ bool batch_norm_without_statistics(const Call& call, Answer& answer) {
   return true;
 }
 
+// _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
+bool batch_norm_with_update(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!batch_norm(call, answer)) return false;
+  const auto dtype = statistics_dtype(input, call, 1, 2);
+  answer.fresh(fresh_meta({input.sizes[1]}, dtype, input.device));
+  answer.fresh(fresh_meta({input.sizes[1]}, dtype, input.device));
+  answer.fresh(fresh_meta({Size(0)}, ScalarType::Byte, input.device));
+  return true;
+}
+
 // _weight_norm(v, g, dim): v * (g / norm(v)), on contiguous copies, in one kernel over the first or last
 // dimension.
 bool weight_norm(const Call& call, Answer& answer) {
@@ -165,6 +176,16 @@ bool native_dropout(const Call& call, Answer& answer) {
   return true;
 }
 
+// native_dropout_backward(grad_output, mask, scale): the gradient times the scaled mask.
+bool native_dropout_backward(const Call& call, Answer& answer) {
+  const TensorMeta& mask = call.tensor(1);
+  const TensorMeta kept = fresh_like(mask, mask.sizes, preserved_strides(mask)), number;
+  const TensorMeta* factors[] = {&kept, &number};
+  const TensorMeta scaled = fresh_like(mask, mask.sizes, iterated_strides(mask.sizes, factors));
+  const TensorMeta* operands[] = {&call.tensor(0), &scaled};
+  return answer_pointwise(call, answer, operands, to_float(call.tensor(0).dtype));
+}
+
 constexpr RuleEntry kRules[] = {
     {"aten::layer_norm", layer_norm},
     {"aten::native_layer_norm", native_layer_norm},
@@ -173,6 +194,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::_native_batch_norm_legit", native_batch_norm},
     {"aten::_native_batch_norm_legit.no_stats", batch_norm_without_statistics},
+    {"aten::_batch_norm_with_update", batch_norm_with_update},
     {"aten::_weight_norm", weight_norm},
     {"aten::native_group_norm", native_group_norm},
     {"aten::softmax.int", softmax},
@@ -183,6 +205,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::dropout", dropout},
     {"aten::dropout_", dropout},
     {"aten::native_dropout", native_dropout},
+    {"aten::native_dropout_backward", native_dropout_backward},
 };
 
 }  // namespace
