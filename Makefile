@@ -30,7 +30,7 @@ $(BUILD)/build.ninja: $(VENV)/.ready
 build: $(VENV)/.ready $(BUILD)/build.ninja
 	@$(call lock,$(BUILD)) $(NINJA) -C $(BUILD) --quiet -k 0
 
-## make demo           the interpreter at work on a small program, beside plain CPython
+## make demo           a transformer captured by Stator and by torch.compile, side by side
 .PHONY: demo
 demo: build
 	@$(PYTHON) examples/demo.py

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 WITHOUT_RICH = "import sys; sys.modules['rich'] = None; sys.modules['rich.console'] = None; "
-DIFFERENT = "import stator; stator.interpret = lambda fn: lambda *args: (fn(*args), 1); "
+DIFFERENT = "import torch; torch.equal = lambda one, other: False; "
 RUN = "import runpy; runpy.run_path('examples/demo.py', run_name='__main__')"
 
 
@@ -23,4 +23,4 @@ def test_demo(before: str, status: int, shown: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stdout + done.stderr
     assert shown in done.stdout
-    assert "in overdraw" in done.stdout
+    assert "aten::embedding" in done.stdout

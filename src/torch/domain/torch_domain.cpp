@@ -31,15 +31,19 @@ namespace {
 // What captured code asks to find out that it is captured.
 class CompilingFlag {
  public:
-  CompilingFlag() : old_(module().attr(kName)) { module().attr(kName) = true; }
-  ~CompilingFlag() { module().attr(kName) = old_; }
+  CompilingFlag() : old_(module().attr(kName)) { set(true); }
+  ~CompilingFlag() { set(false); }
   CompilingFlag(const CompilingFlag&) = delete;
   CompilingFlag& operator=(const CompilingFlag&) = delete;
 
   // `captured`: what code asks for; otherwise what it was before.
-  void set(bool captured) { module().attr(kName) = captured ? py::bool_(true) : old_; }
+  void set(bool captured) {
+    module().attr(kName) = captured ? py::bool_(true) : old_;
+    module().attr(kOwnName) = captured;
+  }
 
   static constexpr const char* kName = "_is_compiling_flag";
+  static constexpr const char* kOwnName = "_is_stator_capturing_flag";  // see stator/compiling.py
 
  private:
   static py::module_ module() { return py::module_::import("torch.compiler"); }
@@ -164,7 +168,9 @@ class TorchDomain final : public Domain {
     return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
   }
   bool is_capture_flag(PyObject* key) const override {
-    return PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0;
+    return PyUnicode_CheckExact(key) &&
+           (PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0 ||
+            PyUnicode_CompareWithASCIIString(key, CompilingFlag::kOwnName) == 0);
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
   std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>& tensors) const override {

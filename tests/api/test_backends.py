@@ -1,0 +1,138 @@
+"""The registry of backends, and what is kept out of `import stator`."""
+
+import importlib.metadata
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import stator
+import torch
+from stator.backends import registry
+
+
+@pytest.fixture(autouse=True)
+def _registered_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    monkeypatch.setattr(registry, "_tags", dict(registry._tags))
+
+
+def f(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() + 1
+
+
+def test_register_and_look_up() -> None:
+    @stator.register_backend
+    def mine(gm: Any, inputs: Any) -> Any:
+        return gm.forward
+
+    @stator.register_backend(name="other", tags=("debug",))
+    def hidden(gm: Any, inputs: Any) -> Any:
+        return gm.forward
+
+    stator.register_experimental_backend(lambda gm, inputs: gm.forward, name="new")
+    assert stator.lookup_backend("mine") is mine
+    assert stator.lookup_backend(mine) is mine
+    shown = stator.list_backends()
+    assert shown == sorted(shown)
+    assert "mine" in shown
+    assert not {"other", "new", "empty"} & set(shown)
+    assert {"other", "new", "empty"} <= set(stator.list_backends(exclude_tags=None))
+    assert "new" in stator.list_backends(exclude_tags=("debug",))
+    assert torch.equal(stator.compile(f, backend="other")(torch.ones(2)), f(torch.ones(2)))
+
+
+def test_a_duplicate_names_both() -> None:
+    def twin(gm: Any, inputs: Any) -> Any: ...
+
+    stator.register_backend(twin)
+    first = twin
+
+    def twin(gm: Any, inputs: Any) -> Any: ...
+
+    with pytest.raises(ValueError, match="duplicate backend name 'twin'") as caught:
+        stator.register_backend(twin)
+    for one in (first, twin):
+        assert f"{__file__}:{one.__code__.co_firstlineno}" in str(caught.value)
+
+
+def test_unknown_names_suggest_near_ones() -> None:
+    with pytest.raises(stator.InvalidBackend, match="'aot_eager'"):
+        stator.lookup_backend("aot_eagr")
+    with pytest.raises(TypeError):
+        stator.lookup_backend(3)  # type: ignore[arg-type]
+
+
+def test_torchs_own_backends_are_there() -> None:
+    assert {"inductor", "cudagraphs", "native", "eager"} <= set(stator.list_backends())
+    assert {"aot_eager", "aot_ts", "eager_noexcept", "relu_compile_error_TESTING_ONLY"} <= set(
+        stator.list_backends(exclude_tags=())
+    )
+
+
+@pytest.mark.parametrize("group", ["torch_dynamo_backends", "stator_backends"])
+def test_entry_points(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    class Point:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def load(self) -> Any:
+            loaded.append(self.name)
+            return lambda gm, inputs: gm.forward
+
+    points = [Point("packaged"), Point("unwanted")]
+    monkeypatch.setattr(
+        importlib.metadata, "entry_points", lambda *, group: points if group == wanted else []
+    )
+    wanted = group
+    assert {"packaged", "unwanted"} <= set(stator.list_backends())
+    assert torch.equal(stator.compile(f, backend="packaged")(torch.ones(2)), f(torch.ones(2)))
+    stator.lookup_backend("packaged")
+    assert loaded == ["packaged"]
+
+
+IMPORTS = """
+import sys, time, torch
+start = time.perf_counter()
+import stator
+seconds = time.perf_counter() - start
+assert "torch._dynamo" not in sys.modules, "by import stator"
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.LayerNorm(4))
+compiled = stator.compile(model, backend="native", fullgraph=True)
+x = torch.ones(2, 4)
+assert torch.equal(compiled(x), model(x)) and torch.equal(compiled(x), model(x))
+assert stator.cache_entries(compiled)[0].hits == 1
+assert "torch._dynamo" not in sys.modules, "by a capture"
+stator.compile(model, backend="eager")(x)
+assert "torch._dynamo" not in sys.modules, "by a capture for a Python backend"
+print(seconds)
+"""
+
+
+def test_import_time() -> None:
+    """Named case: importing Stator after torch takes under 50 ms, and nothing of Dynamo's is loaded."""
+    seconds = []
+    for _ in range(3):  # the machine may be busy
+        done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        seconds.append(float(done.stdout))
+        if seconds[-1] < 0.05:
+            break
+    assert min(seconds) < 0.05
+
+
+def test_import_without_torch() -> None:
+    code = "import sys, stator; assert 'torch' not in sys.modules; stator.list_backends; stator.config"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["STATOR_DISABLE", "TORCHDYNAMO_DISABLE"])
+def test_disabled_by_the_environment(name: str) -> None:
+    code = "import torch, stator; f = lambda x: x; assert stator.compile(f) is f; assert stator.optimize()(f) is f"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={name: "1", "PATH": ""}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,242 @@
+"""Captured graphs as torch.fx graphs, and the backends that take them."""
+
+import operator
+import os
+from typing import Any
+
+import pytest
+
+import stator
+import torch
+from torch import nn
+
+
+class Collected:
+    """A backend that keeps what it is given and runs it as it is."""
+
+    def __init__(self) -> None:
+        self.modules: list[torch.fx.GraphModule] = []
+        self.examples: list[list[torch.Tensor]] = []
+
+    def __call__(self, gm: torch.fx.GraphModule, examples: list[torch.Tensor]) -> Any:
+        self.modules.append(gm)
+        self.examples.append(examples)
+        return gm.forward
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.layers = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8))
+        self.register_buffer("scale", torch.full((8,), 0.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.norm(x)
+        x = x + self.attention(h, h, h, need_weights=False)[0]
+        return x + self.layers(x) * self.scale
+
+
+def block() -> Block:
+    torch.manual_seed(0)
+    return Block().train()
+
+
+def nodes(gm: torch.fx.GraphModule, op: str = "call_function") -> list[torch.fx.Node]:
+    return [node for node in gm.graph.nodes if node.op == op]
+
+
+def test_nodes_are_operators_in_order() -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values, where = torch.max(x, dim=1)
+        return torch.add(x, y, alpha=3), values, where, *torch.split(x, 1)
+
+    backend, x, y = Collected(), torch.randn(2, 3), torch.randn(2, 3)
+    compiled = stator.compile(f, backend=backend, fullgraph=True)
+    for got, wanted in zip(compiled(x, y), f(x, y), strict=True):
+        assert torch.equal(got, wanted)
+    (gm,) = backend.modules
+    aten = torch.ops.aten
+    assert [node.target for node in nodes(gm) if node.target is not operator.getitem] == [
+        aten.max.dim,
+        aten.add.Tensor,
+        aten.split.Tensor,
+    ]
+    (add,) = [node for node in nodes(gm) if node.target is aten.add.Tensor]
+    assert dict(add.kwargs) == {"alpha": 3}
+    assert [example is given for example, given in zip(backend.examples[0], (x, y), strict=True)] == [True, True]
+    gm.graph.lint()
+
+
+def test_placeholders_are_named_after_their_sources() -> None:
+    backend, model = Collected(), block()
+    stator.compile(model, backend=backend)(torch.randn(1, 2, 8))
+    names = [str(node.target) for node in nodes(backend.modules[0], "placeholder")]
+    assert "p_layers_0_weight" in names
+    assert "p_attention_in_proj_bias" in names
+    assert any("scale" in name for name in names)
+    assert all(name.isidentifier() for name in names)
+    assert len(set(names)) == len(names)
+
+
+def test_values_have_the_layout_that_was_captured() -> None:
+    def f(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        y = (x.t() @ w).to(torch.float64)
+        return y.transpose(0, 1)[1:].mul_(2)
+
+    backend = Collected()
+    x, w = torch.randn(4, 3), torch.randn(4, 5, requires_grad=True)
+    stator.compile(f, backend=backend)(x, w)
+    real = {node: None for node in backend.modules[0].graph.nodes}
+    checked = 0
+
+    class Checks(torch.fx.Interpreter):
+        def run_node(self, node: torch.fx.Node) -> Any:
+            nonlocal checked
+            result = super().run_node(node)
+            if isinstance(result, torch.Tensor):
+                fake = node.meta["val"]
+                assert type(fake).__name__ == "FakeTensor"
+                assert (fake.shape, fake.stride(), fake.dtype, fake.device, fake.storage_offset()) == (
+                    result.shape,
+                    result.stride(),
+                    result.dtype,
+                    result.device,
+                    result.storage_offset(),
+                )
+                assert fake.requires_grad == result.requires_grad
+                checked += 1
+            return result
+
+    Checks(backend.modules[0]).run(x, w)
+    assert checked >= 6
+    view = {node.target: node.meta["val"] for node in real if node.op == "call_function"}
+    transposed, sliced = view[torch.ops.aten.transpose.int], view[torch.ops.aten.slice.Tensor]
+    assert transposed.untyped_storage()._cdata == sliced.untyped_storage()._cdata
+    assert "val" in dict(next(iter(real)).meta)
+
+
+def test_modes_are_calls() -> None:
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        with torch.no_grad():
+            a = x * 2
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            b = x @ x
+        return a, b, x.data + 1, x @ x
+
+    x = torch.randn(3, 3, requires_grad=True)
+    for backend in ("eager", "aot_eager"):
+        compiled = stator.compile(f, backend=backend, fullgraph=True)
+        for _ in range(2):
+            for got, wanted in zip(compiled(x), f(x), strict=True):
+                assert torch.equal(got, wanted)
+                assert (got.requires_grad, got.dtype) == (wanted.requires_grad, wanted.dtype)
+        assert torch.is_grad_enabled()
+        assert not torch.is_autocast_enabled("cpu")
+
+
+def test_literals_and_random_factories() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = torch.tensor([1.0, 2.0])
+        y.add_(1)
+        return x + y + torch.rand_like(x) + torch.randint_like(x, 5)
+
+    x = torch.zeros(2, requires_grad=True)
+    compiled = stator.compile(f, backend="eager", fullgraph=True)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        got = compiled(x)
+        torch.manual_seed(seed)
+        assert torch.equal(got, f(x))
+
+
+def test_an_argument_that_is_returned_is_the_argument() -> None:
+    for backend in ("eager", "aot_eager"):
+        compiled = stator.compile(lambda x: (x.add_(1), x * 2), backend=backend)
+        x = torch.zeros(3)
+        for n in range(1, 4):
+            first, second = compiled(x)
+            assert first is x
+            assert torch.equal(x, torch.full((3,), float(n)))
+            assert torch.equal(second, x * 2)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "aot_eager_decomp_partition"])
+def test_a_model_and_its_gradients(backend: str) -> None:
+    model, twin, x = block(), block(), torch.randn(2, 4, 8)
+    compiled = stator.compile(model, backend=backend)
+    for _ in range(2):
+        got, wanted = compiled(x), twin(x)
+        torch.testing.assert_close(got, wanted)
+        got.square().sum().backward()
+        wanted.square().sum().backward()
+    for ours, eagers in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, eagers.grad)
+    assert stator.cache_entries(compiled)[0].hits == 1
+
+
+@pytest.mark.skipif(os.environ.get("STATOR_SKIP_INDUCTOR") == "1", reason="asked for")
+def test_inductor() -> None:
+    """One small function: what it costs is Inductor's own start."""
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x).sin() * 2 + x.sum()
+
+    compiled, x = stator.compile(f), torch.randn(8, 8)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), f(x))
+    assert stator.cache_entries(compiled)[0].hits == 1
+
+
+def test_a_backend_that_fails_is_shown() -> None:
+    def refuses(gm: Any, inputs: Any) -> Any:
+        raise NotImplementedError("no such operator here")
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    with pytest.raises(stator.BackendFailed, match="'refuses' raised NotImplementedError") as caught:
+        stator.compile(f, backend=refuses)(torch.ones(1))
+    assert isinstance(caught.value.__cause__, NotImplementedError)
+    compiled = stator.compile(f, backend=refuses)
+    with stator.config.patch(suppress_errors=True):
+        assert compiled(torch.ones(1)).item() == 2
+    assert "backend-failed" in compiled.breaks[0]
+    with pytest.raises(stator.BackendFailed, match="not a callable"):
+        stator.compile(f, backend=lambda gm, inputs: None)(torch.ones(1))
+    with pytest.raises(stator.BackendFailed):
+        stator.compile(nn.ReLU(), backend="relu_compile_error_TESTING_ONLY")(torch.ones(1))
+
+
+def test_wrong_answers_of_a_backend_are_errors() -> None:
+    compiled = stator.compile(lambda x: x + 1, backend=lambda gm, inputs: lambda *args: ())
+    with pytest.raises(RuntimeError, match="returned 0 values, the graph has 1"):
+        compiled(torch.ones(1))
+
+
+def test_contexts_of_a_backend() -> None:
+    entered: list[str] = []
+
+    class Context:
+        def __enter__(self) -> None:
+            entered.append("in")
+
+        def __exit__(self, *exception: object) -> None:
+            entered.append("out")
+
+    backend = Collected()
+    backend.backend_ctx_ctor = Context  # type: ignore[attr-defined]
+    compiled = stator.compile(lambda x: x + 1, backend=backend)
+    compiled(torch.ones(1))
+    assert entered == ["in", "out"] * 2
+    compiled(torch.ones(1))
+    assert entered == ["in", "out"] * 3
+
+
+def test_empty_answers_from_memory() -> None:
+    compiled = stator.compile(lambda x: x + 1, backend="empty")
+    first = compiled(torch.ones(2))
+    assert torch.equal(first, torch.full((2,), 2.0))
+    assert compiled(torch.zeros(2)) is first
+    assert stator.cache_entries(compiled)[0].hits == 1
