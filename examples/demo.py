@@ -1,8 +1,8 @@
-"""A transformer captured by Stator and by torch.compile, side by side: time to capture, cost of a call, results.
+"""A transformer captured by Stator and by torch.compile, side by side: capture time, cost of a call, results.
 
     python examples/demo.py          (or: make demo)
 
-Both sides run the captured graph as it is (`native` here, `eager` there), so what differs is the capture itself.
+Both sides run the captured graph as it is (`native` here, `eager` there): what differs is the capture itself.
 """
 
 import statistics
@@ -71,7 +71,9 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(compiled: Callable[[torch.Tensor], torch.Tensor], forget: Callable[[], object], ids: Any) -> Measured:
+def measure(
+    compiled: Callable[[torch.Tensor], torch.Tensor], forget: Callable[[], object], ids: Any
+) -> Measured:
     """The first capture, a capture in a warm process, and a call that hits."""
     first = seconds(lambda: compiled(ids))
     forget()
@@ -111,9 +113,7 @@ def main() -> int:
         ours = stator.compile(model, backend="native")
         stator_side = measure(ours, stator.reset, ids)
         (entry,) = stator.cache_entries(ours)
-        import torch._dynamo  # only here: Stator does not load it
-
-        torch_side = measure(torch.compile(model, backend="eager"), torch._dynamo.reset, ids)
+        torch_side = measure(torch.compile(model, backend="eager"), torch.compiler.reset, ids)
     sides = (stator_side, torch_side)
     same = [bool(torch.equal(side.output, wanted)) for side in sides]
     times = [tuple(f"{1e3 * value:,.2f} ms" for value in side[:3]) for side in sides]

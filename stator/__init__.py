@@ -20,11 +20,21 @@ from stator.backends import (  # noqa: E402
     register_debug_backend,
     register_experimental_backend,
 )
-from stator.cache import CacheEntry, Guard, cache_entries, remove_from_cache, reset, reset_code, skip_code  # noqa: E402
+from stator.cache import (  # noqa: E402
+    CacheEntry,
+    Guard,
+    cache_entries,
+    remove_from_cache,
+    reset,
+    reset_code,
+    set_guard_error_hook,
+    skip_code,
+)
 from stator.compile import compile  # noqa: E402
 from stator.compiling import is_compiling, is_dynamo_compiling  # noqa: E402
 from stator.config import config  # noqa: E402
 from stator.contexts import (  # noqa: E402
+    allow_in_graph,
     assume_constant_result,
     disable,
     innermost_fn,
@@ -66,6 +76,7 @@ __all__ = [
     "OptimizedModule",
     "Statistics",
     "__version__",
+    "allow_in_graph",
     "assume_constant_result",
     "cache_entries",
     "check_if_supported",
@@ -91,6 +102,7 @@ __all__ = [
     "reset_code",
     "reset_statistics",
     "run",
+    "set_guard_error_hook",
     "skip_code",
     "statistics",
 ]

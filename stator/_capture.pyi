@@ -4,6 +4,7 @@ from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, final
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 class _Statistics(TypedDict):
     frames: int
@@ -77,6 +78,7 @@ class Compiled(Generic[_P, _R]):
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., Any]: ...
 
+def mark_function(fn: _F, mark: str) -> _F: ...
 def set_stance(name: str) -> str: ...
 def configure(
     *,
@@ -84,6 +86,7 @@ def configure(
     disable: bool = ...,
     error_on_recompile: bool = ...,
     miss_hook: Callable[[Any, str], object] | None = ...,
+    guard_error_hook: Callable[[Any, BaseException], object] | None = ...,
 ) -> None: ...
 def interpret(fn: Callable[_P, _R], instructions: int = -1) -> Interpreted[_P, _R]: ...
 def interpret_everything(on: bool) -> None: ...

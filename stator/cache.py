@@ -1,5 +1,6 @@
 """What was captured: entries by function, and how to drop them."""
 
+import logging
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -115,6 +116,11 @@ def reset() -> None:
             backend.reset()
 
 
+def set_guard_error_hook(hook: Callable[[Any, BaseException], object] | None) -> None:
+    """Call `hook(fn, exception)` when a guard of `fn` raises; the call is then captured anew."""
+    _capture.configure(guard_error_hook=hook)
+
+
 def remove_from_cache(fn: Any) -> None:
     """Drop the captures of one function."""
     for compiled in compiled_forms(fn):
@@ -141,3 +147,11 @@ def _with_code(code: CodeType) -> "Sequence[_capture.Compiled[..., Any]]":
 
 def _function_of(fn: Callable[..., Any]) -> Any:
     return getattr(fn, "__func__", fn)
+
+
+def _log_miss(fn: Any, guard: str) -> None:
+    log.info("%s is captured again: this no longer holds: %s", getattr(fn, "__qualname__", type(fn).__name__), guard)
+
+
+log = logging.getLogger("stator.recompiles")
+_capture.configure(miss_hook=_log_miss)

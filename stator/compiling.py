@@ -19,8 +19,8 @@ def is_dynamo_compiling() -> bool:
 def follow_torch() -> None:
     """Ask torch's flag, which a capture sets; called when the torch layer is loaded.
 
-    `torch.compiler.is_dynamo_compiling` is a function that returns False; Dynamo knows it by identity. It gets
-    code that asks the flag of our captures, so that callers who imported it earlier see the same.
+    `torch.compiler.is_dynamo_compiling` is a function that returns False; Dynamo knows it by identity. It
+    gets code that asks the flag of our captures, so that callers who imported it earlier see the same.
     """
     global _compiler
     _compiler = sys.modules["torch.compiler"]

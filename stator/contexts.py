@@ -5,7 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from stator import _capture, cache, support
@@ -184,7 +184,24 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 def assume_constant_result(fn: Callable[..., Any]) -> Any:
     """Call `fn` once, when it is captured, and keep what it returns as a constant of that capture."""
-    return _capture.Marked(fn, "constant")
+    return _marked(fn, "constant")
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Make calls of `fn` (or of each function of a list) one node of the graph, and do not look inside.
+
+    It must take and return tensors and constants, and depend on nothing else that changes.
+    """
+    if isinstance(fn, list | tuple):
+        return [allow_in_graph(each) for each in fn]
+    if not callable(fn):
+        raise TypeError(f"stator.allow_in_graph: a callable is needed, not {type(fn).__name__}")
+    return _marked(fn, "opaque")
+
+
+def _marked(fn: Callable[..., Any], mark: str) -> Any:
+    """A Python function is marked in place, so that those who hold it already are served as well."""
+    return _capture.mark_function(fn, mark) if isinstance(fn, FunctionType) else _capture.Marked(fn, mark)
 
 
 def innermost_fn(fn: Any) -> Any:

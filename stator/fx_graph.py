@@ -116,6 +116,16 @@ class GraphBuilder:
         node.meta = self._meta(value, line)
         return node
 
+    def opaque(self, call: Any, tensors: list[fx.Node], first: int, line: int) -> list[fx.Node]:
+        """A function that is allowed in the graph, by itself; its tensors, numbered from `first`."""
+        args, kwargs = call.arguments(tensors)
+        node = self.graph.create_node("call_function", call.function, args, kwargs)
+        places = call.places()
+        node.meta = self._meta(first if places == [None] else None, line)
+        if places == [None]:
+            return [node]
+        return [self.item(node, place, first + i) for i, place in enumerate(places)]
+
     def constant(self, value: Any) -> fx.Node:
         """An attribute of the module, for what source text cannot express."""
         name = f"_constant{len(self._root)}"

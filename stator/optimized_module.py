@@ -29,7 +29,7 @@ class OptimizedModule(Module):
         compiled = context.function(original)
         body = {
             "_orig_mod": original,
-            "_compiled": compiled,
+            "_compiled": staticmethod(compiled),
             "_context": context,
             "__call__": _initialise_first if _is_uninitialised(original) else staticmethod(compiled),
             "__module__": cls.__module__,

@@ -65,6 +65,12 @@ class DomainCapture {
   // Between both, operators of this thread are executed as if there were no capture.
   virtual void pause() {}
   virtual void resume() {}
+  // Makes a call of a Python function one node; called while paused. Nothing: `why` says why it cannot be.
+  virtual Ref<> opaque_call(PyObject* /*function*/, PyObject* /*arguments*/, PyObject* /*keywords*/,
+                            std::string& why) {
+    why = "there are no tensors";
+    return {};
+  }
   // Whether the domain itself runs Python code just now, which is no part of the program.
   virtual bool runs_own_code() const { return false; }
   // Grows with every operator that is recorded.

@@ -147,7 +147,7 @@ def test_what_is_compiled_calls_what_is_compiled() -> None:
     assert stator.cache_entries(inner) == []
 
 
-# -- Modules ---------------------------------------------------------------------------------------------------
+# -- Modules ----------------------------------------------------------------------------------
 
 
 class Model(torch.nn.Module):

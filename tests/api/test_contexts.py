@@ -145,10 +145,11 @@ def test_disabled_modules_and_classes() -> None:
 def test_assume_constant_result() -> None:
     calls: list[int] = []
 
-    @stator.assume_constant_result
     def expensive() -> Any:
         calls.append(1)
         return {"scale": 3, "offset": torch.ones(2)}
+
+    assert stator.assume_constant_result(expensive) is expensive
 
     def f(x: torch.Tensor) -> torch.Tensor:
         found = expensive()
@@ -158,6 +159,43 @@ def test_assume_constant_result() -> None:
     for _ in range(3):
         assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 4.0))
     assert calls == [1]
+
+
+def test_allow_in_graph() -> None:
+    calls: list[str] = []
+
+    def apart(x: torch.Tensor, pair: list[torch.Tensor], *, by: float) -> tuple[torch.Tensor, torch.Tensor]:
+        calls.append("fake" if "Fake" in type(x).__name__ else "real")  # an effect that nobody may see
+        return x * by + pair[0], x - pair[1]
+
+    assert stator.allow_in_graph([apart]) == [apart]
+
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        one, two = apart(x + 1, [y, x], by=3.0)
+        return one * two
+
+    x, y = torch.randn(3, requires_grad=True), torch.randn(3)
+    wanted = f(x, y)
+    assert calls.pop() == "real"
+    compiled = stator.compile(f, backend="native", fullgraph=True)
+    for _ in range(3):
+        got = compiled(x, y)
+        assert torch.equal(got, wanted)
+        assert torch.autograd.grad(got.sum(), x)[0].equal(
+            torch.autograd.grad(wanted.sum(), x, retain_graph=True)[0]
+        )
+    assert calls == ["fake", "real", "real", "real"]
+    assert stator.cache_entries(compiled)[0].graph.count("stator::call") == 1
+    for backend in ("eager", "aot_eager"):
+        assert torch.equal(stator.compile(f, backend=backend, fullgraph=True)(x, y), wanted)
+
+    def odd(x: torch.Tensor) -> object:
+        return object()
+
+    stator.allow_in_graph(odd)
+    broken = stator.compile(lambda x: (odd(x), x)[1], backend="native")
+    assert broken(x) is x
+    assert "shape-inference" in broken.breaks[0]
 
 
 def test_is_compiling() -> None:
@@ -215,6 +253,34 @@ def test_entries_tell_guards_and_graph() -> None:
     found = {guard.source: guard.expected for guard in entry.guards}
     assert any("True" in expected for expected in found.values())
     assert all(guard.source and " " not in guard.source.split("[")[0] for guard in entry.guards)
+
+
+def test_misses_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    compiled = stator.compile(doubled, backend="native")
+    with caplog.at_level("INFO", logger="stator.recompiles"):
+        compiled(torch.ones(1))
+        assert caplog.records == []
+        compiled(torch.ones(1, dtype=torch.int32))
+    assert "doubled is captured again" in caplog.text
+    assert "Tensor float [1]" in caplog.text
+
+
+def test_a_guard_that_raises() -> None:
+    class Name(str):
+        def __eq__(self, other: object) -> bool:
+            raise LookupError("not comparable")
+
+        __hash__ = str.__hash__
+
+    seen: list[Any] = []
+    compiled = stator.compile(lambda **named: sum(named.values()), backend="native")
+    compiled(**{Name("x"): torch.ones(1)})
+    stator.set_guard_error_hook(lambda fn, error: seen.append(error))
+    try:
+        assert compiled(y=torch.ones(1)).item() == 1
+    finally:
+        stator.set_guard_error_hook(None)
+    assert [type(error) for error in seen] == [LookupError]
 
 
 def test_recompile_limit_names_the_guard() -> None:

@@ -65,7 +65,10 @@ def test_nodes_are_operators_in_order() -> None:
     ]
     (add,) = [node for node in nodes(gm) if node.target is aten.add.Tensor]
     assert dict(add.kwargs) == {"alpha": 3}
-    assert [example is given for example, given in zip(backend.examples[0], (x, y), strict=True)] == [True, True]
+    assert [example is given for example, given in zip(backend.examples[0], (x, y), strict=True)] == [
+        True,
+        True,
+    ]
     gm.graph.lint()
 
 
@@ -88,7 +91,7 @@ def test_values_have_the_layout_that_was_captured() -> None:
     backend = Collected()
     x, w = torch.randn(4, 3), torch.randn(4, 5, requires_grad=True)
     stator.compile(f, backend=backend)(x, w)
-    real = {node: None for node in backend.modules[0].graph.nodes}
+    real = dict.fromkeys(backend.modules[0].graph.nodes)
     checked = 0
 
     class Checks(torch.fx.Interpreter):

@@ -11,6 +11,7 @@
 
 #include "backends/below_autograd.h"
 #include "backends/fx/operands.h"
+#include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
 
@@ -127,9 +128,19 @@ class Converter {
           operand(graph_.operands(node)[0]), index(node.first_output), static_cast<uint32_t>(node.line));
       return;
     }
+    if (node.op == ir::op::kCall) return python_call(node);
     const OperatorInfo* info = torch_operator(node.op);
     if (info == nullptr) throw std::runtime_error("torch.fx has no form of " + op.name);
     call(node, *info, op.flags.has(ir::OpFlag::kReturnsList));
+  }
+
+  void python_call(const ir::Node& node) {
+    const auto operands = graph_.operands(node);
+    const auto* function = static_cast<const OpaqueFunction*>(graph_.constant(operands[0]).object.get());
+    const uint32_t first = index(node.first_output);
+    const py::list results = builder_.attr("opaque")(function->call, operand(operands[1]), first,
+                                                     static_cast<uint32_t>(node.line));
+    for (size_t i = 0; i < results.size(); i++) values_[first + i] = results[i];
   }
 
   void mode(const ir::Node& node, const std::string& name) {

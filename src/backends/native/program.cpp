@@ -3,12 +3,14 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/autograd/python_variable.h>
 
 #include <stdexcept>
 
 #include "backends/below_autograd.h"
 #include "backends/native/boxing.h"
 #include "backends/native/modes.h"
+#include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
 
@@ -17,7 +19,7 @@ namespace stator::native {
 namespace {
 
 struct Instruction {
-  enum class Kind : uint8_t { call, mode, data, constant };
+  enum class Kind : uint8_t { call, mode, data, constant, python };
   Kind kind = Kind::call;
   bool returns_list = false;
   bool below_autograd = false;
@@ -27,7 +29,19 @@ struct Instruction {
   uint32_t first_output = 0;
   uint32_t output_count = 0;
   std::vector<uint32_t> dead;  // values whose last use this is
+  std::shared_ptr<OpaqueFunction> function;
 };
+
+void call_python(const OpaqueFunction& function, c10::IValue inputs, c10::IValue* outputs, size_t count) {
+  const py::gil_scoped_acquire locked;
+  py::list tensors;
+  for (const c10::IValue& input : inputs.toListRef())
+    tensors.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(input.toTensor())));
+  inputs = {};
+  const py::list results = function.call(tensors);
+  if (results.size() != count) throw std::runtime_error("a function in the graph returned other tensors");
+  for (size_t i = 0; i < count; i++) outputs[i] = THPVariable_Unpack(py::object(results[i]).ptr());
+}
 
 }  // namespace
 
@@ -68,6 +82,13 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
       instruction.kind = Instruction::Kind::data;
     } else if (node.op == ir::op::kConstant) {
       instruction.kind = Instruction::Kind::constant;
+    } else if (node.op == ir::op::kCall) {
+      instruction.kind = Instruction::Kind::python;
+      instruction.function =
+          std::static_pointer_cast<OpaqueFunction>(graph.constant(graph.operands(node)[0]).object);
+      instruction.arguments.push_back(make_template(graph, graph.operands(node)[1], nullptr));
+      body.instructions.push_back(std::move(instruction));
+      continue;
     } else if (op.flags.has(ir::OpFlag::kMode)) {
       instruction.kind = Instruction::Kind::mode;
       body.has_modes = true;
@@ -114,6 +135,11 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs) const 
         break;
       case Instruction::Kind::data:
         values[instruction.first_output] = stack[0].toTensor().variable_data();
+        break;
+      case Instruction::Kind::python:
+        for (uint32_t value : instruction.dead) values[value] = {};
+        call_python(*instruction.function, std::move(stack[0]), &values[instruction.first_output],
+                    instruction.output_count);
         break;
       case Instruction::Kind::call: {
         // The stack holds the only reference to a value at its last use, as a temporary does in eager code.

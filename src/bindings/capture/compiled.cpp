@@ -9,6 +9,7 @@
 
 #include "bindings/capture/identity.h"
 #include "bindings/capture/stance.h"
+#include "capture/cpython/error_scope.h"
 #include "capture/hook/engine.h"
 #include "capture/marks/mark.h"
 #include "capture/no_tensors.h"
@@ -103,6 +104,18 @@ bool tell_miss(Compiled* self, const std::string& guard) {
   return true;
 }
 
+// A guard that raises holds for no call: the hook is told, and the call goes on as after any other miss. False
+// with a Python error set, where the hook itself raises.
+bool tell_guard_error(Compiled* self) {
+  if (!PyErr_Occurred()) [[likely]]
+    return true;
+  const Ref<> error = take_error();
+  PyObject* hook = settings.guard_error_hook;
+  if (hook == nullptr || hook == Py_None) return true;
+  return static_cast<bool>(
+      Ref<>::steal(PyObject_CallFunctionObjArgs(hook, self->function, error.get(), nullptr)));
+}
+
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   State& state = *self->state;
   const bool alone = thread_stance != Stance::normal || settings.disable || state.whole;
@@ -186,8 +199,10 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
       const std::shared_ptr<Entry> entry = state.entries[i];
       const bool last = i + 1 == state.entries.size();
       if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors,
-                         last ? &failed : nullptr))
+                         last ? &failed : nullptr)) {
+        if (!tell_guard_error(self)) return nullptr;
         continue;
+      }
       entry->hits++;
       return entry->run(tensors, arguments);
     }

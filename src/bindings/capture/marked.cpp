@@ -5,7 +5,6 @@
 #include <structmember.h>
 
 #include <cstddef>
-#include <cstring>
 
 #include "bindings/capture/identity.h"
 #include "bindings/capture/stance.h"
@@ -32,6 +31,8 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
   if (Recording* recording = thread_context.recording) {
     if (marked(object)->mark == Mark::constant)
       return recording->constant_result(function, arguments, flags, keywords);
+    if (marked(object)->mark == Mark::opaque)
+      return recording->opaque_result(function, arguments, flags, keywords);
     recording->stop(BreakCode::kDisabled);  // called by C code: a call by an instruction has stopped before
     return nullptr;
   }
@@ -74,10 +75,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Os:Marked", const_cast<char**>(names), &function,
                                    &text))
     return nullptr;
-  Mark mark = Mark::none;
-  if (std::strcmp(text, "disabled") == 0) mark = Mark::disabled;
-  if (std::strcmp(text, "skipped") == 0) mark = Mark::skipped;
-  if (std::strcmp(text, "constant") == 0) mark = Mark::constant;
+  const Mark mark = mark_from_name(text);
   if (mark == Mark::none) return PyErr_Format(PyExc_ValueError, "no such mark: %s", text);
   if (!PyCallable_Check(function))
     return PyErr_Format(PyExc_TypeError, "stator: a callable is needed, not %.200s",
@@ -89,6 +87,20 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   marked(object.get())->mark = mark;
   return copy_identity(object.get(), function) ? object.release() : nullptr;
 }
+
+PyObject* mark_in_place(PyObject*, PyObject* arguments) {
+  PyObject* function;
+  const char* text;
+  if (!PyArg_ParseTuple(arguments, "O!s:mark_function", &PyFunction_Type, &function, &text)) return nullptr;
+  const Mark mark = mark_from_name(text);
+  if (mark != Mark::constant && mark != Mark::opaque)
+    return PyErr_Format(PyExc_ValueError, "no mark of functions: %s", text);
+  return mark_function(function, mark) ? Py_NewRef(function) : nullptr;
+}
+
+PyMethodDef functions[] = {{"mark_function", mark_in_place, METH_VARARGS,
+                            "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
+                           {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
     {"__wrapped__", T_OBJECT, offsetof(MarkedObject, function), READONLY, "The callable that is marked."},
@@ -114,7 +126,9 @@ PyType_Spec spec = {"stator._capture.Marked", sizeof(MarkedObject), 0,
 
 bool add_marked(PyObject* module) {
   auto type = Ref<>::steal(PyType_FromSpec(&spec));
-  if (!type || PyModule_AddObjectRef(module, "Marked", type.get()) < 0) return false;
+  if (!type || PyModule_AddObjectRef(module, "Marked", type.get()) < 0 ||
+      PyModule_AddFunctions(module, functions) < 0)
+    return false;
   recognise_mark(reinterpret_cast<PyTypeObject*>(type.get()), [](PyObject* object) {
     return Marked{marked(object)->mark, marked(object)->function};
   });

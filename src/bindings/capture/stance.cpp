@@ -31,16 +31,18 @@ PyObject* set_stance(PyObject*, PyObject* name) {
 }
 
 PyObject* configure(PyObject*, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"recompile_limit", "disable", "error_on_recompile", "miss_hook", nullptr};
+  static const char* names[] = {"recompile_limit", "disable",          "error_on_recompile",
+                                "miss_hook",       "guard_error_hook", nullptr};
   int disable = settings.disable, error = settings.error_on_recompile;
-  PyObject* hook = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ippO:configure", const_cast<char**>(names),
-                                   &settings.recompile_limit, &disable, &error, &hook)) {
+  PyObject *hook = nullptr, *error_hook = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ippOO:configure", const_cast<char**>(names),
+                                   &settings.recompile_limit, &disable, &error, &hook, &error_hook)) {
     return nullptr;
   }
   settings.disable = disable != 0;
   settings.error_on_recompile = error != 0;
   if (hook != nullptr) Py_XSETREF(settings.miss_hook, Py_NewRef(hook));
+  if (error_hook != nullptr) Py_XSETREF(settings.guard_error_hook, Py_NewRef(error_hook));
   Py_RETURN_NONE;
 }
 

@@ -18,7 +18,8 @@ struct CallSettings {
   int recompile_limit = 8;
   bool disable = false;
   bool error_on_recompile = false;
-  PyObject* miss_hook = nullptr;  // called with the function and the guard that failed
+  PyObject* miss_hook = nullptr;         // called with the function and the guard that failed
+  PyObject* guard_error_hook = nullptr;  // called with the function and the exception that a guard raised
 };
 extern CallSettings settings;
 

@@ -3,6 +3,7 @@
 #define STATOR_CAPTURE_CPYTHON_ERROR_SCOPE_H
 
 #include "capture/cpython/frame.h"
+#include "capture/cpython/ref.h"
 
 namespace stator {
 
@@ -26,6 +27,21 @@ class ErrorScope {
 #endif
   PyObject* value_ = nullptr;
 };
+
+// The current error as an exception, which is then no longer set. Precondition: there is one.
+inline Ref<> take_error() {
+#if STATOR_PY == 311
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Ref<>::steal(value);
+#else
+  return Ref<>::steal(PyErr_GetRaisedException());
+#endif
+}
 
 }  // namespace stator
 

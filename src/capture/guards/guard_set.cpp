@@ -118,7 +118,12 @@ struct Checker {
     }
     return true;
   }
-  bool operator()(const TypeGuard& guard) const { return guard.type->tp_version_tag == guard.version; }
+  bool operator()(TypeGuard& guard) const {
+    if (guard.type->tp_version_tag == guard.version) return true;
+    if (!guard.contents->match(guard.type)) return false;
+    guard.version = type_version(guard.type);
+    return guard.version != 0;
+  }
   bool operator()(const ObjectGuard& guard) const {
     return Py_TYPE(guard.object) == guard.type &&
            (guard.dict_slot == nullptr || *guard.dict_slot == guard.dict);

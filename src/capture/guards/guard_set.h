@@ -19,6 +19,7 @@
 #include "capture/cpython/ref.h"
 #include "capture/domain.h"
 #include "capture/guards/source_text.h"
+#include "capture/guards/type_contents.h"
 
 namespace stator {
 
@@ -61,6 +62,7 @@ struct ListGuard {
 struct TypeGuard {
   PyTypeObject* type;
   unsigned int version = 0;
+  std::shared_ptr<const TypeContents> contents;  // compared where the version differs
 };
 struct ObjectGuard {
   PyObject* object;

@@ -12,7 +12,12 @@ enum class Mark : uint8_t {
   disabled,  // never captured
   skipped,   // its own frame is not captured; what it calls may be
   constant,  // called once, when it is captured; the result is kept
+  opaque,    // one node of the graph, whatever it does with its tensors
 };
+
+const char* name(Mark mark);
+// Mark::none: no such name.
+Mark mark_from_name(const char* name);
 
 struct Marked {
   Mark mark = Mark::none;
@@ -22,6 +27,10 @@ struct Marked {
 // The bindings own the types of such callables and say how to read them.
 void recognise_mark(PyTypeObject* type, Marked (*read)(PyObject*));
 Marked mark_of(PyObject* callable);
+
+// Marks a Python function in place: it stays the object that others hold, and differs in its vectorcall, which
+// CPython and the interpreter ask before they enter a function. False with a Python error set.
+bool mark_function(PyObject* function, Mark mark);
 
 }  // namespace stator
 

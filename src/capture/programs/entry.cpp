@@ -6,6 +6,7 @@
 
 #include "capture/cpython/error_scope.h"
 #include "capture/hook/engine.h"
+#include "capture/programs/argument_names.h"
 
 namespace stator {
 namespace {
@@ -90,12 +91,13 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   entry->keywords_ = Ref<>::share(keywords);
   recording.pin(function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
   if (options.by_structure) recording.know_by_structure(reinterpret_cast<PyFunctionObject*>(function));
+  const ArgumentNames names(function);
   std::vector<PyObject*> tensors;
   std::vector<Ref<>> stand_ins;
   const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
   for (Py_ssize_t i = 0; i < total; i++) {
-    const std::string name =
-        i < count ? "arg" + std::to_string(i) : PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - count));
+    const std::string name = i < count ? names.positional(i)
+                                       : ArgumentNames::keyword(PyTuple_GET_ITEM(keywords, i - count));
     entry->arguments_.emplace_back();
     ArgumentSpec spec;
     Ref<> stands = ArgumentSpec::describe(arguments[i], name, recording, *capture, tensors, spec);

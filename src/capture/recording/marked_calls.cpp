@@ -58,11 +58,61 @@ bool Recording::before_marked_call(const Marked& marked, PyObject* callable, PyO
       }
       expect_result();
       return true;
+    case Mark::opaque:
+      for (Py_ssize_t i = 0; i < count; i++) {
+        if (!domain_.is_tensor(arguments[i]) && !read_contents(arguments[i])) return false;
+      }
+      expect_result();
+      return true;
     case Mark::skipped:
       return stop(BreakCode::kSkipped, name_of(marked.function));
     default:
       return stop(BreakCode::kDisabled, name_of(marked.function));
   }
+}
+
+std::optional<bool> Recording::before_marked_method(PyObject* method, PyObject* self,
+                                                    PyObject* const* arguments, Py_ssize_t count) {
+  Ref<> function = Ref<>::share(method);
+  const bool is_static = Py_IS_TYPE(method, &PyStaticMethod_Type);
+  if (is_static) function = Ref<>::steal(PyObject_GetAttrString(method, "__func__"));
+  const Marked marked = function ? mark_of(function.get()) : Marked{};
+  if (marked.mark == Mark::none) return std::nullopt;
+  PyTypeObject* type = Py_TYPE(self);
+  if (!is_known(self))
+    return stop(BreakCode::kUnguardable, std::string("an object of unknown origin is called (") + type->tp_name + ")");
+  if (!read_type(type)) return false;
+  pin(function.get(), {Origin::attribute, reinterpret_cast<PyObject*>(type),
+                       Ref<>::steal(PyUnicode_FromString("__call__"))});
+  pending_.pop_back();  // of the call of `self`; the mark decides what is expected
+  std::vector<PyObject*> all;
+  if (!is_static) all.push_back(self);
+  all.insert(all.end(), arguments, arguments + count);
+  return before_marked_call(marked, function.get(), all.data(), static_cast<Py_ssize_t>(all.size()));
+}
+
+PyObject* Recording::opaque_result(PyObject* function, PyObject* const* arguments, size_t flags,
+                                   PyObject* keywords) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  auto positional = Ref<>::steal(PyTuple_New(count));
+  auto named = Ref<>::steal(PyDict_New());
+  if (!positional || !named) return nullptr;
+  for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(arguments[i]));
+  for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_GET_SIZE(keywords); i++) {
+    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), arguments[count + i]) < 0) return nullptr;
+  }
+  Ref<> result;
+  std::string why;
+  {
+    PausedCapture paused(capture_);
+    result = capture_.opaque_call(function, positional.get(), named.get(), why);
+    if (!result) PyErr_Clear();
+  }
+  if (!result) {
+    stop(BreakCode::kShapeInference, name_of(function) + ": " + why);
+    return nullptr;
+  }
+  return result.release();
 }
 
 PyObject* Recording::constant_result(PyObject* function, PyObject* const* arguments, size_t flags,

@@ -104,12 +104,9 @@ bool Recording::read_type(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!guards_.once(type)) return true;
   if (is_fresh(object)) return true;
-  // A lookup gives the type a version if it has none.
-  static PyObject* const probe = PyUnicode_InternFromString("__class__");
-  _PyType_Lookup(type, probe);
-  if (type->tp_version_tag == 0)
+  if (type_version(type) == 0)
     return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " changes too often");
-  guards_.add(TypeGuard{type, type->tp_version_tag}, object);
+  guards_.add(TypeGuard{type, type->tp_version_tag, TypeContents::of(type)}, object);
   return true;
 }
 

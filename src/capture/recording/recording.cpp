@@ -73,6 +73,16 @@ void Recording::make_fresh(PyObject* object) {
 
 void Recording::pin(PyObject* object, Origin origin) {
   if (is_constant(object) || reads_freely(object)) return;
+  // A function and its globals may each have been reached through the other: sources must end somewhere.
+  const PyObject* parent = origin.parent;
+  for (int i = 0; parent != nullptr && i < 8; i++) {
+    if (parent == object) {
+      origin = {Origin::root, nullptr, std::move(origin.key)};
+      break;
+    }
+    const auto above = pinned_.find(const_cast<PyObject*>(parent));
+    parent = above == pinned_.end() ? nullptr : above->second.parent;
+  }
   pinned_.emplace(object, std::move(origin));
 }
 

@@ -64,6 +64,8 @@ class Recording {
   bool outside() const { return capture_.runs_own_code(); }
   // A call of a function whose result the user wants kept as a constant: made outside of the capture.
   PyObject* constant_result(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords);
+  // A call that becomes one node of the graph.
+  PyObject* opaque_result(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords);
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
@@ -138,6 +140,9 @@ class Recording {
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);
+  // Nothing: a `__call__` that carries no mark.
+  std::optional<bool> before_marked_method(PyObject* method, PyObject* self, PyObject* const* arguments,
+                                           Py_ssize_t count);
   bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
 

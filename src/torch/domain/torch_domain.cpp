@@ -16,10 +16,13 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <array>
+#include <cctype>
 #include <optional>
+#include <unordered_set>
 
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
+#include "torch/domain/opaque_call.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
 #include "torch/session.h"
@@ -76,7 +79,8 @@ class TorchCapture final : public DomainCapture {
 
   Ref<> input(PyObject* tensor, const std::string& name) override {
     try {
-      auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), name, name)));
+      auto tracer = Ref<>::steal(
+          THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), input_name(name), name)));
       if (tracer && Py_TYPE(tracer.get()) != Py_TYPE(tensor) &&
           PyObject_SetAttrString(tracer.get(), "__class__", reinterpret_cast<PyObject*>(Py_TYPE(tensor))) <
               0) {
@@ -96,6 +100,9 @@ class TorchCapture final : public DomainCapture {
   void resume() override {
     session_->resume();
     flag_.set(true);
+  }
+  Ref<> opaque_call(PyObject* function, PyObject* arguments, PyObject* keywords, std::string& why) override {
+    return record_opaque_call(*session_, function, arguments, keywords, why);
   }
   bool runs_own_code() const override { return session_->own_python != 0; }
   size_t recorded() const override { return session_->graph.nodes().size(); }
@@ -135,7 +142,18 @@ class TorchCapture final : public DomainCapture {
   }
 
  private:
+  // A source expression as an identifier that no other input has: L["x"] is L_x_.
+  std::string input_name(std::string source) {
+    std::erase(source, '"');
+    for (char& letter : source) {
+      if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+    }
+    while (!names_.insert(source).second) source += "_" + std::to_string(names_.size());
+    return source;
+  }
+
   GraphBackend backend_;
+  std::unordered_set<std::string> names_;
   std::shared_ptr<Session> session_;
   bool entered_ = true;
   at::ThreadLocalState thread_;  // grad and inference mode and dispatch keys, as the caller had them

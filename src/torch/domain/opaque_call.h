@@ -1,0 +1,26 @@
+// src/torch/domain/opaque_call.h: a call of a Python function as one node of the graph.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+#include <string>
+
+#include "capture/cpython/ref.h"
+#include "torch/session.h"
+
+namespace stator {
+
+// What a node of stator::call holds: takes a list of tensors, returns one (stator/opaque.py).
+struct OpaqueFunction {
+  explicit OpaqueFunction(py::object call) : call(std::move(call)) {}
+  ~OpaqueFunction();
+  OpaqueFunction(const OpaqueFunction&) = delete;
+  OpaqueFunction& operator=(const OpaqueFunction&) = delete;
+  py::object call;
+};
+
+// What the call returns in the capture, with tracers for its tensors. Nothing: `why` says why.
+Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
+                         std::string& why);
+
+}  // namespace stator
