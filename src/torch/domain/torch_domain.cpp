@@ -35,7 +35,10 @@ namespace {
 class CompilingFlag {
  public:
   CompilingFlag() : old_(module().attr(kName)) { set(true); }
-  ~CompilingFlag() { set(false); }
+  ~CompilingFlag() {
+    const py::error_scope backends_own;  // a capture may end with the error of its backend set
+    set(false);
+  }
   CompilingFlag(const CompilingFlag&) = delete;
   CompilingFlag& operator=(const CompilingFlag&) = delete;
 
