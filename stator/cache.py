@@ -78,7 +78,12 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def cache_entries(fn: Any) -> list[CacheEntry]:
     """The captures of a function: guards, graphs, hit counts."""
-    return [entry_of(row) for compiled in compiled_forms(fn) for row in compiled.entries]
+    return [entry_of(row) for compiled in compiled_forms(fn) for row in rows_of(compiled)]
+
+
+def rows_of(compiled: "_capture.Compiled[..., Any]") -> list[Any]:
+    """What was captured of a function and, after a break, of the functions that it calls."""
+    return [*compiled.entries, *(row for callee in compiled.callees for row in callee["entries"])]
 
 
 def entry_of(row: Any) -> CacheEntry:
@@ -150,7 +155,11 @@ def _function_of(fn: Callable[..., Any]) -> Any:
 
 
 def _log_miss(fn: Any, guard: str) -> None:
-    log.info("%s is captured again: this no longer holds: %s", getattr(fn, "__qualname__", type(fn).__name__), guard)
+    log.info(
+        "%s is captured again: this no longer holds: %s",
+        getattr(fn, "__qualname__", type(fn).__name__),
+        guard,
+    )
 
 
 log = logging.getLogger("stator.recompiles")

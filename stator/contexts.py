@@ -3,8 +3,9 @@
 import functools
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType, TracebackType
 from typing import Any
 
@@ -62,16 +63,32 @@ class OptimizeContext:
         return cls
 
     def __enter__(self) -> None:
-        raise RuntimeError(
-            "stator.optimize(...) is used as a decorator or called with the function: "
-            "compiled = stator.optimize(...)(fn). A with-block around calls is not supported"
-            + (" (config.raise_on_ctx_manager_usage)" if config.raise_on_ctx_manager_usage else "")
-        )
+        if config.raise_on_ctx_manager_usage:
+            raise RuntimeError(
+                "stator.optimize(...) is meant as a decorator, or to be called with the function: "
+                "compiled = stator.optimize(...)(fn). With config.raise_on_ctx_manager_usage = False a "
+                "with-block captures the functions that are called in it, each on its own"
+            )
+        block = self.function(_nothing)
+        _blocks.entered.append(block)
+        block.enter_block()
 
-    def __exit__(self, *exception: object) -> None: ...
+    def __exit__(self, *exception: object) -> None:
+        _blocks.entered.pop().leave_block()
 
-    def with_settings(self, **changes: Any) -> "OptimizeContext":
-        return replace(self, **changes)
+
+class _Blocks(threading.local):
+    """The with-blocks that a thread has entered."""
+
+    def __init__(self) -> None:
+        self.entered: list[_capture.Compiled[..., Any]] = []
+
+
+_blocks = _Blocks()
+
+
+def _nothing() -> None:
+    """What a with-block compiles: the captures that matter are those of the functions called in it."""
 
 
 def optimize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stator.cache import CacheEntry, Guard, entry_of
+from stator.cache import CacheEntry, Guard, entry_of, rows_of
 from stator.contexts import OptimizeContext, innermost_fn, is_module
 
 
@@ -82,14 +82,15 @@ def _explain(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     fn = f._orig_mod if is_module(f) and hasattr(f, "_orig_mod") else innermost_fn(f)
     compiled = OptimizeContext(eager).function(fn)
     compiled(*args, **kwargs)
-    entries = [entry_of(row) for row in compiled.entries]
+    entries = [entry_of(row) for row in rows_of(compiled)]
+    stops = [*compiled.stops, *(stop for callee in compiled.callees for stop in callee["stops"])]
     graphs = [entry.graph_module for entry in entries]
     ops = [[node.target for node in graph.graph.nodes if node.op == "call_function"] for graph in graphs]
     return ExplainOutput(
         graphs=graphs,
         graph_count=len(graphs),
-        graph_break_count=len(compiled.stops),
-        break_reasons=[_break_reason(stop) for stop in compiled.stops],
+        graph_break_count=len(stops),
+        break_reasons=[_break_reason(stop) for stop in stops],
         op_count=sum(len(each) for each in ops),
         ops_per_graph=ops,
         out_guards=[guard for entry in entries for guard in entry.guards],

@@ -44,9 +44,21 @@ def test_optimize_assert_wants_one_graph() -> None:
     assert stator.optimize("native", disable=True)(speaks) is speaks
 
 
-def test_a_with_block_is_an_error_that_says_what_to_do() -> None:
+def test_a_with_block() -> None:
     with pytest.raises(RuntimeError, match="decorator"), stator.optimize("native"):
         pass
+    graphs: list[Any] = []
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    with stator.config.patch(raise_on_ctx_manager_usage=False), stator.optimize(backend):
+        for _ in range(3):
+            assert doubled(torch.ones(1)).item() == 2
+    assert len(graphs) == 1
+    doubled(torch.ones(2))
+    assert len(graphs) == 1
 
 
 def test_run_uses_the_cache_alone() -> None:

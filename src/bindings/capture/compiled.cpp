@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "bindings/capture/identity.h"
+#include "bindings/capture/report.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/hook/engine.h"
@@ -31,7 +32,8 @@ struct State {
   bool whole = false;               // a stop is an error
   int limit = -1;                   // of captures; negative: the setting's
   std::optional<bool> dynamic;
-  std::unique_ptr<CalleeCaptures> callees;  // of functions called while this one runs as it is
+  std::unique_ptr<CalleeCaptures> callees;            // of functions called while this one runs as it is
+  std::vector<std::unique_ptr<CalleesScope>> blocks;  // with-blocks that were entered
 };
 
 struct Compiled {
@@ -44,41 +46,6 @@ struct Compiled {
   PyObject* weak_references;
   State* state;
 };
-
-PyObject* strings(const std::vector<std::string>& texts) {
-  auto list = Ref<>::steal(PyList_New(0));
-  for (const std::string& text : texts) {
-    auto item =
-        Ref<>::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    if (!list || !item || PyList_Append(list.get(), item.get()) < 0) return nullptr;
-  }
-  return list.release();
-}
-
-std::string text_of(const CaptureStop& stop) {
-  std::string text = reason(*stop.code).code;
-  if (!stop.detail.empty()) text += ": " + stop.detail;
-  if (!stop.file.empty()) text += " (" + stop.file + ":" + std::to_string(stop.line) + ")";
-  return text;
-}
-
-// The user's line as it stands in the file; empty where it cannot be read.
-std::string source_line(const CaptureStop& stop) {
-  if (stop.file.empty()) return {};
-  auto linecache = Ref<>::steal(PyImport_ImportModule("linecache"));
-  auto line = Ref<>::steal(
-      linecache ? PyObject_CallMethod(linecache.get(), "getline", "si", stop.file.c_str(), stop.line)
-                : nullptr);
-  const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
-  if (text == nullptr) {
-    PyErr_Clear();
-    return {};
-  }
-  std::string trimmed = text;
-  trimmed.erase(0, trimmed.find_first_not_of(" \t"));
-  trimmed.erase(trimmed.find_last_not_of(" \t\n") + 1);
-  return trimmed;
-}
 
 void raise_not_whole(const CaptureStop& stop) {
   const BreakReason& why = reason(*stop.code);
@@ -104,8 +71,8 @@ bool tell_miss(Compiled* self, const std::string& guard) {
   return true;
 }
 
-// A guard that raises holds for no call: the hook is told, and the call goes on as after any other miss. False
-// with a Python error set, where the hook itself raises.
+// A guard that raises holds for no call: the hook is told, and the call goes on as after any other miss.
+// False with a Python error set, where the hook itself raises.
 bool tell_guard_error(Compiled* self) {
   if (!PyErr_Occurred()) [[likely]]
     return true;
@@ -116,17 +83,23 @@ bool tell_guard_error(Compiled* self) {
       Ref<>::steal(PyObject_CallFunctionObjArgs(hook, self->function, error.get(), nullptr)));
 }
 
-PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
+// Where the captures of functions go that are called while this one runs as it is.
+CalleeCaptures* callees_of(Compiled* self) {
   State& state = *self->state;
-  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole;
-  if (alone || thread_context.recording != nullptr || thread_context.plain)
-    return PyObject_Vectorcall(self->function, arguments, flags, keywords);
   if (!state.callees) {
     const CaptureOptions options{self->backend, state.dynamic};
     const int limit = state.limit < 0 ? settings.recompile_limit : state.limit;
     state.callees = std::make_unique<CalleeCaptures>(*installed_domain, options, limit, false);
   }
-  const CalleesScope scope(state.callees.get());
+  return state.callees.get();
+}
+
+PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
+  State& state = *self->state;
+  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole;
+  if (alone || thread_context.recording != nullptr || thread_context.plain)
+    return PyObject_Vectorcall(self->function, arguments, flags, keywords);
+  const CalleesScope scope(callees_of(self));
   return PyObject_Vectorcall(self->function, arguments, flags, keywords);
 }
 
@@ -289,20 +262,22 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
 }
 
 PyObject* get_entries(PyObject* object, void*) {
-  auto* self = reinterpret_cast<Compiled*>(object);
   auto list = Ref<>::steal(PyList_New(0));
   if (!list) return nullptr;
-  for (const auto& entry : self->state->entries) {
-    auto guards = Ref<>::steal(strings(entry->guards()));
-    if (!guards) return nullptr;
-    PyObject* module = entry->graph_module();
-    auto row = Ref<>::steal(Py_BuildValue(
-        "{s:O,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "graph", entry->graph_text().c_str(), "nodes",
-        static_cast<Py_ssize_t>(entry->node_count()), "hits", static_cast<unsigned long long>(entry->hits),
-        "seconds", entry->seconds, "graph_module", module != nullptr ? module : Py_None));
+  for (const auto& entry : reinterpret_cast<Compiled*>(object)->state->entries) {
+    auto row = Ref<>::steal(entry_row(*entry));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();
+}
+
+PyObject* get_stops(PyObject* object, void*) {
+  return stop_rows(reinterpret_cast<Compiled*>(object)->state->stops);
+}
+
+PyObject* get_callees(PyObject* object, void*) {
+  const State& state = *reinterpret_cast<Compiled*>(object)->state;
+  return state.callees ? callee_rows(*state.callees) : PyList_New(0);
 }
 
 PyObject* get_breaks(PyObject* object, void*) {
@@ -312,41 +287,8 @@ PyObject* get_breaks(PyObject* object, void*) {
   return strings(texts);
 }
 
-PyObject* get_stops(PyObject* object, void*) {
-  auto list = Ref<>::steal(PyList_New(0));
-  for (const CaptureStop& stop : reinterpret_cast<Compiled*>(object)->state->stops) {
-    const BreakReason& why = reason(*stop.code);
-    auto row =
-        Ref<>::steal(Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:s}", "code", why.code, "message", why.message,
-                                   "hint", why.hint, "detail", stop.detail.c_str(), "file", stop.file.c_str(),
-                                   "line", stop.line, "source", source_line(stop).c_str()));
-    if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
-  }
-  return list.release();
-}
-
 PyObject* get_misses(PyObject* object, void*) {
   return strings(reinterpret_cast<Compiled*>(object)->state->misses);
-}
-
-PyObject* get_callees(PyObject* object, void*) {
-  auto list = Ref<>::steal(PyList_New(0));
-  const State& state = *reinterpret_cast<Compiled*>(object)->state;
-  if (!list || !state.callees) return list.release();
-  for (const auto& [code, of] : state.callees->codes()) {
-    std::vector<std::string> stops;
-    for (const CaptureStop& stop : of.stops) stops.push_back(text_of(stop));
-    uint64_t hits = 0;
-    for (const auto& serving : of.entries) hits += serving.entry->hits;
-    auto breaks = Ref<>::steal(strings(stops));
-    auto row =
-        Ref<>::steal(breaks ? Py_BuildValue("{s:s,s:n,s:K,s:O}", "name", of.name.c_str(), "captures",
-                                            static_cast<Py_ssize_t>(of.entries.size()), "hits",
-                                            static_cast<unsigned long long>(hits), "breaks", breaks.get())
-                            : nullptr);
-    if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
-  }
-  return list.release();
 }
 
 PyObject* reset(PyObject* object, PyObject*) {
@@ -356,6 +298,18 @@ PyObject* reset(PyObject* object, PyObject*) {
   state.misses.clear();
   state.native = false;
   if (state.callees) state.callees->reset();
+  Py_RETURN_NONE;
+}
+
+PyObject* enter_block(PyObject* object, PyObject*) {
+  auto* self = reinterpret_cast<Compiled*>(object);
+  self->state->blocks.push_back(std::make_unique<CalleesScope>(callees_of(self)));
+  Py_RETURN_NONE;
+}
+
+PyObject* leave_block(PyObject* object, PyObject*) {
+  State& state = *reinterpret_cast<Compiled*>(object)->state;
+  if (!state.blocks.empty()) state.blocks.pop_back();
   Py_RETURN_NONE;
 }
 
@@ -383,6 +337,9 @@ PyGetSetDef properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."},
                          {"skip", skip, METH_NOARGS, "Drops every capture and makes no more until reset."},
+                         {"enter_block", enter_block, METH_NOARGS,
+                          "From now on functions that this thread calls are captured, each on its own."},
+                         {"leave_block", leave_block, METH_NOARGS, "Ends what enter_block began."},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},

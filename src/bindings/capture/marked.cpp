@@ -98,9 +98,10 @@ PyObject* mark_in_place(PyObject*, PyObject* arguments) {
   return mark_function(function, mark) ? Py_NewRef(function) : nullptr;
 }
 
-PyMethodDef functions[] = {{"mark_function", mark_in_place, METH_VARARGS,
-                            "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"mark_function", mark_in_place, METH_VARARGS,
+     "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
     {"__wrapped__", T_OBJECT, offsetof(MarkedObject, function), READONLY, "The callable that is marked."},

@@ -14,7 +14,8 @@ void TypeContents::read(PyTypeObject* type, std::vector<PyObject*>& found) {
     PyObject* base = PyTuple_GET_ITEM(mro, i);
     found.push_back(base);
     auto* base_type = reinterpret_cast<PyTypeObject*>(base);
-    if (!(base_type->tp_flags & Py_TPFLAGS_HEAPTYPE) || base_type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) continue;
+    if (!(base_type->tp_flags & Py_TPFLAGS_HEAPTYPE) || base_type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)
+      continue;
     const Ref<> dict = cpython::type_dict(base_type);
     PyObject *key, *value;
     Py_ssize_t position = 0;

@@ -9,8 +9,9 @@
 
 namespace stator {
 
-// The attributes of a class and its bases at one version of the class. Tools patch classes for a while (tracers
-// of torch do so with nn.Module) and put everything back, which leaves another version and the same contents.
+// The attributes of a class and its bases at one version of the class. Tools patch classes for a while
+// (tracers of torch do so with nn.Module) and put everything back, which leaves another version and the same
+// contents.
 class TypeContents {
  public:
   // Shared by all guards on the same version of the class. The class must have a version.

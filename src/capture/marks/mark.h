@@ -28,8 +28,8 @@ struct Marked {
 void recognise_mark(PyTypeObject* type, Marked (*read)(PyObject*));
 Marked mark_of(PyObject* callable);
 
-// Marks a Python function in place: it stays the object that others hold, and differs in its vectorcall, which
-// CPython and the interpreter ask before they enter a function. False with a Python error set.
+// Marks a Python function in place: it stays the object that others hold, and differs in its vectorcall,
+// which CPython and the interpreter ask before they enter a function. False with a Python error set.
 bool mark_function(PyObject* function, Mark mark);
 
 }  // namespace stator

@@ -8,7 +8,8 @@
 
 namespace stator {
 
-// The code that a callable runs, where it is Python: of functions, methods, modules (`forward`) and objects with
+// The code that a callable runs, where it is Python: of functions, methods, modules (`forward`) and objects
+// with
 // `__call__`. Made once per capture.
 class ArgumentNames {
  public:

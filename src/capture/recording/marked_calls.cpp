@@ -80,10 +80,11 @@ std::optional<bool> Recording::before_marked_method(PyObject* method, PyObject* 
   if (marked.mark == Mark::none) return std::nullopt;
   PyTypeObject* type = Py_TYPE(self);
   if (!is_known(self))
-    return stop(BreakCode::kUnguardable, std::string("an object of unknown origin is called (") + type->tp_name + ")");
+    return stop(BreakCode::kUnguardable,
+                std::string("an object of unknown origin is called (") + type->tp_name + ")");
   if (!read_type(type)) return false;
-  pin(function.get(), {Origin::attribute, reinterpret_cast<PyObject*>(type),
-                       Ref<>::steal(PyUnicode_FromString("__call__"))});
+  pin(function.get(),
+      {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__call__"))});
   pending_.pop_back();  // of the call of `self`; the mark decides what is expected
   std::vector<PyObject*> all;
   if (!is_static) all.push_back(self);

@@ -30,8 +30,9 @@ OpaqueFunction::~OpaqueFunction() {
 Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
                          std::string& why) {
   try {
-    const py::object call = py::module_::import("stator.opaque")
-                                .attr("OpaqueCall")(py::handle(function), py::handle(arguments), py::handle(keywords));
+    const py::object call =
+        py::module_::import("stator.opaque")
+            .attr("OpaqueCall")(py::handle(function), py::handle(arguments), py::handle(keywords));
     const py::list outputs = call.attr("infer")();
     session.record_modes();
     std::vector<ir::ValueId> inputs;

@@ -82,8 +82,8 @@ class TorchCapture final : public DomainCapture {
 
   Ref<> input(PyObject* tensor, const std::string& name) override {
     try {
-      auto tracer = Ref<>::steal(
-          THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), input_name(name), name)));
+      auto tracer =
+          Ref<>::steal(THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), input_name(name), name)));
       if (tracer && Py_TYPE(tracer.get()) != Py_TYPE(tensor) &&
           PyObject_SetAttrString(tracer.get(), "__class__", reinterpret_cast<PyObject*>(Py_TYPE(tensor))) <
               0) {
@@ -189,9 +189,8 @@ class TorchDomain final : public Domain {
     return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
   }
   bool is_capture_flag(PyObject* key) const override {
-    return PyUnicode_CheckExact(key) &&
-           (PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0 ||
-            PyUnicode_CompareWithASCIIString(key, CompilingFlag::kOwnName) == 0);
+    return PyUnicode_CheckExact(key) && (PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0 ||
+                                         PyUnicode_CompareWithASCIIString(key, CompilingFlag::kOwnName) == 0);
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
   std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>& tensors) const override {

@@ -1,0 +1,89 @@
+// bindings/capture/report.cpp: captures and the reasons for which there are none, as Python objects.
+#include "bindings/capture/report.h"
+
+namespace stator {
+
+PyObject* strings(const std::vector<std::string>& texts) {
+  auto list = Ref<>::steal(PyList_New(0));
+  for (const std::string& text : texts) {
+    auto item =
+        Ref<>::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    if (!list || !item || PyList_Append(list.get(), item.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+std::string text_of(const CaptureStop& stop) {
+  std::string text = reason(*stop.code).code;
+  if (!stop.detail.empty()) text += ": " + stop.detail;
+  if (!stop.file.empty()) text += " (" + stop.file + ":" + std::to_string(stop.line) + ")";
+  return text;
+}
+
+std::string source_line(const CaptureStop& stop) {
+  if (stop.file.empty()) return {};
+  auto linecache = Ref<>::steal(PyImport_ImportModule("linecache"));
+  auto line = Ref<>::steal(
+      linecache ? PyObject_CallMethod(linecache.get(), "getline", "si", stop.file.c_str(), stop.line)
+                : nullptr);
+  const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    return {};
+  }
+  std::string trimmed = text;
+  trimmed.erase(0, trimmed.find_first_not_of(" \t"));
+  trimmed.erase(trimmed.find_last_not_of(" \t\n") + 1);
+  return trimmed;
+}
+
+PyObject* entry_row(const Entry& entry) {
+  auto guards = Ref<>::steal(strings(entry.guards()));
+  if (!guards) return nullptr;
+  PyObject* module = entry.graph_module();
+  return Py_BuildValue("{s:O,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "graph",
+                       entry.graph_text().c_str(), "nodes", static_cast<Py_ssize_t>(entry.node_count()),
+                       "hits", static_cast<unsigned long long>(entry.hits), "seconds", entry.seconds,
+                       "graph_module", module != nullptr ? module : Py_None);
+}
+
+PyObject* stop_rows(const std::vector<CaptureStop>& stops) {
+  auto list = Ref<>::steal(PyList_New(0));
+  for (const CaptureStop& stop : stops) {
+    const BreakReason& why = reason(*stop.code);
+    auto row =
+        Ref<>::steal(Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:s}", "code", why.code, "message", why.message,
+                                   "hint", why.hint, "detail", stop.detail.c_str(), "file", stop.file.c_str(),
+                                   "line", stop.line, "source", source_line(stop).c_str()));
+    if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+PyObject* callee_rows(const CalleeCaptures& callees) {
+  auto list = Ref<>::steal(PyList_New(0));
+  if (!list) return nullptr;
+  for (const auto& [code, of] : callees.codes()) {
+    std::vector<std::string> texts;
+    for (const CaptureStop& stop : of.stops) texts.push_back(text_of(stop));
+    uint64_t hits = 0;
+    auto entries = Ref<>::steal(PyList_New(0));
+    if (!entries) return nullptr;
+    for (const auto& serving : of.entries) {
+      hits += serving.entry->hits;
+      auto row = Ref<>::steal(entry_row(*serving.entry));
+      if (!row || PyList_Append(entries.get(), row.get()) < 0) return nullptr;
+    }
+    auto breaks = Ref<>::steal(strings(texts));
+    auto stops = Ref<>::steal(stop_rows(of.stops));
+    if (!breaks || !stops) return nullptr;
+    auto row = Ref<>::steal(Py_BuildValue("{s:s,s:n,s:K,s:O,s:O,s:O}", "name", of.name.c_str(), "captures",
+                                          static_cast<Py_ssize_t>(of.entries.size()), "hits",
+                                          static_cast<unsigned long long>(hits), "breaks", breaks.get(),
+                                          "entries", entries.get(), "stops", stops.get()));
+    if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+}  // namespace stator

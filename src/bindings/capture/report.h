@@ -1,0 +1,26 @@
+// bindings/capture/report.h: captures and the reasons for which there are none, as Python objects.
+#ifndef STATOR_BINDINGS_CAPTURE_REPORT_H
+#define STATOR_BINDINGS_CAPTURE_REPORT_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/programs/callee_captures.h"
+
+namespace stator {
+
+// All of these give a new reference, or nullptr with a Python error set.
+PyObject* strings(const std::vector<std::string>& texts);
+PyObject* entry_row(const Entry& entry);
+PyObject* stop_rows(const std::vector<CaptureStop>& stops);
+PyObject* callee_rows(const CalleeCaptures& callees);
+
+// `code: detail (file:line)`
+std::string text_of(const CaptureStop& stop);
+// The user's line as it stands in the file; empty where it cannot be read.
+std::string source_line(const CaptureStop& stop);
+
+}  // namespace stator
+
+#endif
