@@ -96,8 +96,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   std::vector<Ref<>> stand_ins;
   const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
   for (Py_ssize_t i = 0; i < total; i++) {
-    const std::string name = i < count ? names.positional(i)
-                                       : ArgumentNames::keyword(PyTuple_GET_ITEM(keywords, i - count));
+    const std::string name =
+        i < count ? names.positional(i) : ArgumentNames::keyword(PyTuple_GET_ITEM(keywords, i - count));
     entry->arguments_.emplace_back();
     ArgumentSpec spec;
     Ref<> stands = ArgumentSpec::describe(arguments[i], name, recording, *capture, tensors, spec);
@@ -163,7 +163,10 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   recording.name_guards();
   if (!entry->guards_.seal(domain))
     return give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
-  entry->program_ = capture->compile(options.backend, sources);
+  {
+    const PlainScope plain;
+    entry->program_ = capture->compile(options.backend, sources);
+  }
   if (!entry->program_) {
     if (PyErr_Occurred()) {
       ErrorScope backends_own;  // put back when give_up is done
