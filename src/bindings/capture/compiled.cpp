@@ -29,6 +29,7 @@ struct State {
   std::vector<CaptureStop> stops;
   std::vector<std::string> misses;  // the guard that failed before each capture but the first
   bool native = false;              // given up: runs as it is from now on
+  bool skipped = false;             // by the user's wish: nothing of it is captured
   bool whole = false;               // a stop is an error
   int limit = -1;                   // of captures; negative: the setting's
   std::optional<bool> dynamic;
@@ -96,7 +97,7 @@ CalleeCaptures* callees_of(Compiled* self) {
 
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   State& state = *self->state;
-  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole;
+  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole || state.skipped;
   if (alone || thread_context.recording != nullptr || thread_context.plain)
     return PyObject_Vectorcall(self->function, arguments, flags, keywords);
   const CalleesScope scope(callees_of(self));
@@ -296,7 +297,7 @@ PyObject* reset(PyObject* object, PyObject*) {
   state.entries.clear();
   state.stops.clear();
   state.misses.clear();
-  state.native = false;
+  state.native = state.skipped = false;
   if (state.callees) state.callees->reset();
   Py_RETURN_NONE;
 }
@@ -316,7 +317,7 @@ PyObject* leave_block(PyObject* object, PyObject*) {
 PyObject* skip(PyObject* object, PyObject*) {
   State& state = *reinterpret_cast<Compiled*>(object)->state;
   state.entries.clear();
-  state.native = true;
+  state.native = state.skipped = true;
   Py_RETURN_NONE;
 }
 
