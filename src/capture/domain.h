@@ -8,6 +8,7 @@
 
 #include "capture/cpython/ref.h"
 #include "core/break.h"
+#include "core/shape/context.h"
 
 namespace stator {
 
@@ -27,8 +28,12 @@ enum class CallKind : uint8_t {
 class TensorGuard {
  public:
   virtual ~TensorGuard() = default;
-  virtual bool holds(PyObject* tensor) const = 0;
+  // Sizes that are symbols of the capture are written into `bindings`.
+  virtual bool holds(PyObject* tensor, shape::Bindings& bindings) const = 0;
   virtual std::string expected() const = 0;
+  // The sizes in which this object, a tensor that is else like the guarded one, differs: a bit for each
+  // dimension.
+  virtual uint64_t changed_sizes(PyObject* object) const = 0;
 };
 
 // Tensors that a capture reaches by itself, as they were when it was sealed.
@@ -44,9 +49,10 @@ class TensorWatch {
 class TensorProgram {
  public:
   virtual ~TensorProgram() = default;
-  // One tensor (borrowed) per input, in the order of DomainCapture::inputs. New references; false with a
-  // Python error set.
-  virtual bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const = 0;
+  // One tensor (borrowed) per input, in the order of DomainCapture::inputs, and the numbers that the symbols
+  // have in this call. New references; false with a Python error set.
+  virtual bool run(PyObject* const* inputs, const shape::Bindings& bindings,
+                   std::vector<Ref<>>& outputs) const = 0;
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
   // The graph as Python backends receive it (borrowed); nullptr where none was made.
@@ -58,8 +64,20 @@ class TensorProgram {
 class DomainCapture {
  public:
   virtual ~DomainCapture() = default;
-  // A tracer for a tensor of the arguments; nullptr with a Python error set.
-  virtual Ref<> input(PyObject* tensor, const std::string& name) = 0;
+  // A tracer for a tensor of the arguments, and the guard that later ones must pass. Sizes whose bit is set
+  // in `varying` become symbols. nullptr with a Python error set.
+  virtual Ref<> input(PyObject* tensor, const std::string& name, uint64_t varying,
+                      std::unique_ptr<TensorGuard>& guard) = 0;
+  // What stands for an int or float that differs from call to call, and where its value is bound. Nothing: it
+  // stays a constant.
+  struct NumberSymbol {
+    Ref<> stands;
+    bool is_real = false;
+    uint32_t index = 0;  // in Bindings::ints or Bindings::reals
+  };
+  virtual NumberSymbol number(PyObject* value, const std::string& name) = 0;
+  // The symbols of this capture and what it relied on of them; nullptr where there are none. After finish.
+  virtual std::shared_ptr<const shape::Context> symbols() const = 0;
   // Why the domain cannot go on, or nothing. Cheap: asked whenever an error is raised.
   virtual const Break* broken() const = 0;
   // Between both, operators of this thread are executed as if there were no capture.
@@ -75,9 +93,9 @@ class DomainCapture {
   virtual bool runs_own_code() const { return false; }
   // Grows with every operator that is recorded.
   virtual size_t recorded() const { return 0; }
-  // Ends the recording: `outputs` are the tensors (tracers or real ones) that the program returns. False: see
-  // broken(). `captured` receives the real tensor behind each input that is not one of the arguments, nullptr
-  // for those that are.
+  // Ends the recording: `outputs` are the tensors (tracers or real ones) and symbolic numbers that the
+  // program returns. False: see broken(). `captured` receives the real tensor behind each input that is not
+  // one of the arguments, nullptr for those that are.
   virtual bool finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) = 0;
   // After finish: gives the graph to a backend (None: the native one, or what the layer above has registered
   // under a name, or a Python callable). `sources` has one text per input, empty for those that have a name
@@ -92,6 +110,15 @@ class Domain {
   virtual bool is_tensor(PyObject* object) const = 0;
   // Objects of the domain that never change: dtypes, devices, sizes.
   virtual bool is_immutable(PyObject* object) const = 0;
+  // The sizes that become symbols, given those that changed: the program may have marked its tensors.
+  virtual uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const = 0;
+  // A number that is a symbol of the running capture.
+  virtual bool is_symbolic(PyObject* object) const = 0;
+  // What captured code is to see instead of an object that the domain's C code made: nothing, or a symbolic
+  // number. Asked in captures that have symbols.
+  virtual Ref<> in_place_of(PyObject* object) const = 0;
+  // Code of the domain's own that is run and not captured.
+  virtual bool runs_plainly(PyCodeObject* code) const = 0;
   virtual CallKind classify(PyObject* callable) const = 0;
   // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
   // an operator.

@@ -2,6 +2,7 @@
 #include "torch/boxed_call.h"
 
 #include "torch/shape_rules/layout.h"
+#include "torch/sym_node.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
 
@@ -35,7 +36,7 @@ std::vector<const TensorMeta*> BoxedCall::optional_tensors(int i) const {
 
 Size BoxedCall::size(int i) const {
   const auto& value = arguments_[i];
-  return value.isSymInt() ? value.toSymInt().guard_int(__FILE__, __LINE__) : value.toInt();
+  return value.isSymInt() ? to_size(value.toSymInt()) : Size(value.toInt());
 }
 
 int64_t BoxedCall::integer(int i) const { return size(i).specialize(); }
@@ -49,8 +50,7 @@ Sizes BoxedCall::sizes(int i) const {
     for (int64_t n : value.toIntList()) result.push_back(n);
   } else {
     for (const c10::IValue& element : value.toListRef()) {
-      result.push_back(element.isSymInt() ? element.toSymInt().guard_int(__FILE__, __LINE__)
-                                          : element.toInt());
+      result.push_back(element.isSymInt() ? to_size(element.toSymInt()) : Size(element.toInt()));
     }
   }
   return result;
@@ -58,7 +58,8 @@ Sizes BoxedCall::sizes(int i) const {
 
 double BoxedCall::number(int i) const {
   const auto& value = arguments_[i];
-  return value.isDouble() ? value.toDouble() : value.toScalar().toDouble();
+  if (const auto number = to_number(value)) return number->specialize();
+  return value.toScalar().toDouble();
 }
 
 NumberKind BoxedCall::number_kind(int i) const {

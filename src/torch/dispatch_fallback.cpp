@@ -74,11 +74,7 @@ void handle_outside(const OperatorInfo& info, std::span<const c10::IValue> argum
 void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written, bool detaches) {
   Tracer* tracer = as_tracer(tensor);
   const TensorMeta& meta = spec.meta;
-  const bool moved = tensor.dim() != meta.dim() ||
-                     !std::equal(meta.sizes.begin(), meta.sizes.end(), tensor.sizes().begin()) ||
-                     !std::equal(meta.strides.begin(), meta.strides.end(), tensor.strides().begin()) ||
-                     meta.offset != tensor.storage_offset() || tensor.scalar_type() != meta.dtype;
-  if (moved) {
+  if (!same_layout(meta, meta_of(tensor)) || tensor.scalar_type() != meta.dtype) {
     if (!tracer)
       raise_break(BreakCode::kStorageChange,
                   "an operator changes the shape of a tensor that outlives the capture");

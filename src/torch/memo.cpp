@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "torch/mode_state.h"
+#include "torch/tracer.h"
 
 namespace stator {
 
@@ -36,8 +37,10 @@ struct Writer {
     if (!t.defined()) return word(undefined);
     c10::TensorImpl* impl = t.unsafeGetTensorImpl();
     const auto keys = impl->key_set();
+    const Tracer* tracer = as_tracer(t);
+    // Expressions mean something in their capture only.
     if (keys.has(c10::DispatchKey::Python) || impl->has_symbolic_sizes_strides() ||
-        t.layout() != c10::kStrided) {
+        (tracer && tracer->symbolic_meta()) || t.layout() != c10::kStrided) {
       key.valid = false;
       return;
     }

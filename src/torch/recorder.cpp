@@ -5,8 +5,10 @@
 
 #include <sstream>
 
+#include "torch/sym_node.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
+#include "torch/wrapped_symbol.h"
 
 namespace stator {
 
@@ -34,9 +36,15 @@ bool is_plain_number(const at::Tensor& tensor) {
          (dtype == at::kDouble || dtype == at::kLong || dtype == at::kBool || dtype == at::kComplexDouble);
 }
 
+ir::Operand operand_of(Session& session, const SymNumber& number) {
+  if (!number.is_real) return ir::Operand::of(number.integer.dim());
+  return number.real ? ir::Operand::of(session.value_of(*number.real)) : ir::Operand::of(number.constant);
+}
+
 ir::Operand tensor_operand(Session& session, const at::Tensor& tensor) {
   if (!tensor.defined()) return ir::Operand::none();
   if (is_plain_number(tensor)) {
+    if (const auto number = wrapped_symbol(tensor)) return operand_of(session, *number);
     const c10::impl::ExcludeDispatchKeyGuard no_tracers(kTracerKey);
     return number_operand(session, tensor.item());
   }
@@ -59,6 +67,17 @@ ir::Operand tensor_list_operand(Session& session, const c10::IValue& list, bool 
   });
   if (!values_only) return session.graph.list(operands);
   return optional ? session.graph.optional_value_list(values) : session.graph.value_list(values);
+}
+
+// A list of ints of which some are symbols; nothing for other lists.
+std::optional<std::vector<shape::Dim>> symbolic_ints(const c10::IValue& list) {
+  std::vector<shape::Dim> dims;
+  for (const c10::IValue& element : list.toListRef()) {
+    if (!element.isInt() && !element.isSymInt()) return std::nullopt;
+    dims.push_back(element.isInt() ? shape::Dim(element.toInt()) : to_size(element.toSymInt()).dim());
+  }
+  if (dims.empty()) return std::nullopt;
+  return dims;
 }
 
 }  // namespace
@@ -96,9 +115,11 @@ ir::Operand operand_of(Session& session, const OperatorInfo& info, size_t positi
     c10::SmallVector<bool, 4> bits(list.begin(), list.end());
     return session.graph.bool_list(std::span<const bool>(bits.data(), bits.size()));
   }
-  if (argument.isSymInt()) return Operand::of(argument.toSymInt().guard_int(__FILE__, __LINE__));
+  if (argument.isSymInt() || argument.isSymFloat()) return operand_of(session, *to_number(argument));
+  if (argument.isSymBool()) return Operand::of(argument.toSymBool().guard_bool(__FILE__, __LINE__));
   if (argument.isScalar()) return number_operand(session, argument.toScalar());
   if (argument.isList()) {
+    if (const auto dims = symbolic_ints(argument)) return session.graph.dim_list(*dims);
     std::vector<Operand> elements;
     for (const c10::IValue& element : argument.toListRef())
       elements.push_back(operand_of(session, info, SIZE_MAX, element));

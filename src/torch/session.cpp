@@ -3,7 +3,9 @@
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 
 #include "torch/capture_break.h"
 #include "torch/operator_table.h"
@@ -52,7 +54,43 @@ void Session::resume() {
   c10::impl::tls_set_dispatch_key_included(kTracerKey, true);
 }
 
-Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, const std::string& source) {
+namespace {
+
+// The metadata of an argument with symbols for the sizes that vary. A stride that is the product of what lies
+// inside it stays so: contiguity is kept as an expression; other strides are numbers.
+TensorMeta symbolic_meta(shape::Context& shapes, const at::Tensor& real, const std::string& source,
+                         uint64_t varying) {
+  TensorMeta meta = meta_of(real);
+  bool symbolic = false;
+  for (size_t i = 0; i < meta.sizes.size() && i < 64; ++i) {
+    if (!(varying >> i & 1)) continue;
+    meta.sizes[i] =
+        Size(shapes.size_symbol(meta.sizes[i].hint(), source + ".size(" + std::to_string(i) + ")"), &shapes);
+    symbolic |= meta.sizes[i].is_symbolic();
+  }
+  if (!symbolic) return meta;
+  Size next = 1;
+  for (size_t i : stride_order(real)) {
+    if (meta.strides[i].hint() == next.hint()) meta.strides[i] = next;
+    next = max(meta.sizes[i], Size(1)) * meta.strides[i];
+  }
+  return meta;
+}
+
+}  // namespace
+
+std::vector<size_t> stride_order(const at::Tensor& tensor) {
+  std::vector<size_t> order(static_cast<size_t>(tensor.dim()));
+  std::iota(order.rbegin(), order.rend(), 0);
+  const auto sizes = tensor.sizes(), strides = tensor.strides();
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return std::pair(strides[a], sizes[a] != 1) < std::pair(strides[b], sizes[b] != 1);
+  });
+  return order;
+}
+
+Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, const std::string& source,
+                               uint64_t varying) {
   auto [found, is_new] = lifted_.try_emplace(real.unsafeGetTensorImpl(), inputs.size());
   if (!is_new) return inputs[found->second];
   if (real.layout() != c10::kStrided) {
@@ -63,20 +101,24 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   if (text.empty() && source_of) text = source_of(real).value_or("");
   const std::string input_name = name.empty() ? "lifted_" + std::to_string(inputs.size()) : name;
   std::vector<shape::Dim> dims;
-  ir::ValueSpec spec = value_spec(meta_of(real), real.requires_grad(), dims);
+  const TensorMeta meta = varying ? symbolic_meta(graph.shapes(), real, text, varying) : meta_of(real);
+  ir::ValueSpec spec = value_spec(meta, real.requires_grad(), dims);
   const auto [sharing, alone] = storages_.try_emplace(real.storage().unsafeGetStorageImpl(), inputs.size());
   const bool shared = !alone;
   if (shared) spec.alias = ir::Alias::shares(inputs[sharing->second].input);
   const ir::ValueId value = graph.add_input(input_name, text.empty() ? input_name : text, spec);
-  inputs.push_back({real, value, value, shared ? inputs[sharing->second].memory : new_memory(), {}});
+  inputs.push_back({real, value, value, shared ? inputs[sharing->second].memory : new_memory(), {}, {}});
+  if (varying) inputs.back().meta = meta;
   return inputs.back();
 }
 
-at::Tensor Session::input(const at::Tensor& real, const std::string& name, const std::string& source) {
-  Lifted& lifted = lift(real, name, source);
+at::Tensor Session::input(const at::Tensor& real, const std::string& name, const std::string& source,
+                          uint64_t varying) {
+  Lifted& lifted = lift(real, name, source, varying);
   if (!lifted.tracer.defined()) {
     const Tracer::Identity identity{id_, lifted.memory, index(lifted.input)};
-    lifted.tracer = make_tracer(meta_of(real), identity, real.requires_grad(), real.is_leaf());
+    const TensorMeta& meta = lifted.meta.sizes.empty() ? meta_of(real) : lifted.meta;
+    lifted.tracer = make_tracer(meta, identity, real.requires_grad(), real.is_leaf());
   }
   return lifted.tracer;
 }
@@ -115,17 +157,86 @@ void Session::record_modes() {
   modes_ = now;
 }
 
-void Session::finish(const std::vector<at::Tensor>& outputs) {
-  record_modes();
-  std::vector<ir::ValueId> values;
-  for (const at::Tensor& output : outputs) {
-    if (const Tracer* tracer = as_tracer(output); tracer && has_drifted(output, *tracer)) {
-      raise_break(BreakCode::kMetadataDrift,
-                  "the autograd state of an output was changed by something else than an operator");
-    }
-    values.push_back(value_of(output));
+void Session::add_real_input(shape::RealId symbol, const std::string& name) {
+  ir::ValueSpec spec;
+  spec.kind = ir::ValueKind::kFloat;
+  // A name for the input: what the source has besides letters and digits becomes an underscore.
+  std::string plain = name;
+  for (char& c : plain) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
-  graph.set_outputs(values);
+  for (const ir::Input& input : graph.inputs()) {
+    if (graph.text(input.name) == plain) plain += "_" + std::to_string(graph.inputs().size());
+  }
+  reals_[symbol] = graph.add_input(plain, name, spec);
+}
+
+ir::ValueId Session::value_of(shape::RealId id) {
+  if (const auto found = reals_.find(id); found != reals_.end()) return found->second;
+  const shape::Real real = shapes().reals()[id];
+  const auto operand = [&](shape::RealId part) {
+    const shape::Real& inner = shapes().reals()[part];
+    return inner.kind == shape::RealKind::kConstant ? ir::Operand::of(inner.number)
+                                                    : ir::Operand::of(value_of(part));
+  };
+  ir::OpId op{};
+  std::vector<ir::Operand> operands;
+  switch (real.kind) {
+    case shape::RealKind::kFromInt:
+    case shape::RealKind::kConstant:
+    case shape::RealKind::kSymbol:
+      op = ir::op::kFloatOf;
+      operands = {real.kind == shape::RealKind::kFromInt ? ir::Operand::of(shape::ExprId{real.index})
+                                                         : ir::Operand::of(real.number)};
+      break;
+    case shape::RealKind::kNeg:
+      op = ir::op::kFloatNeg;
+      operands = {operand(real.a)};
+      break;
+    case shape::RealKind::kAdd:
+    case shape::RealKind::kSub:
+    case shape::RealKind::kMul:
+    case shape::RealKind::kDiv:
+    case shape::RealKind::kPow: {
+      constexpr ir::OpId kOps[] = {ir::op::kFloatAdd, ir::op::kFloatSub, ir::op::kFloatMul, ir::op::kFloatDiv,
+                                   ir::op::kFloatPow};
+      op = kOps[static_cast<size_t>(real.kind) - static_cast<size_t>(shape::RealKind::kAdd)];
+      operands = {operand(real.a), operand(real.b)};
+      break;
+    }
+  }
+  ir::ValueSpec spec;
+  spec.kind = ir::ValueKind::kFloat;
+  const ir::NodeId node = graph.append(op, operands, {&spec, 1}, line);
+  return reals_[id] = graph.outputs(node)[0];
+}
+
+ir::ValueId Session::output_value(const at::Tensor& output) {
+  if (const Tracer* tracer = as_tracer(output); tracer && has_drifted(output, *tracer)) {
+    raise_break(BreakCode::kMetadataDrift,
+                "the autograd state of an output was changed by something else than an operator");
+  }
+  return value_of(output);
+}
+
+ir::ValueId Session::output_value(const SymNumber& number) {
+  if (number.real) return value_of(*number.real);
+  ir::ValueSpec spec;
+  spec.kind = ir::ValueKind::kInt;
+  const ir::Operand operand = ir::Operand::of(number.integer.dim());
+  const ir::NodeId node = graph.append(ir::op::kIntOf, {&operand, 1}, {&spec, 1}, line);
+  return graph.outputs(node)[0];
+}
+
+void Session::finish(std::span<const ir::ValueId> outputs) {
+  record_modes();
+  graph.set_outputs(outputs);
+}
+
+void Session::finish(const std::vector<at::Tensor>& outputs) {
+  std::vector<ir::ValueId> values;
+  for (const at::Tensor& output : outputs) values.push_back(output_value(output));
+  finish(values);
 }
 
 void Session::note_break(BreakCode code, const std::string& message) {

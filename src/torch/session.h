@@ -12,6 +12,7 @@
 #include "core/break.h"
 #include "core/ir/graph.h"
 #include "torch/mode_state.h"
+#include "torch/sym_number.h"
 #include "torch/tensor_meta.h"
 
 namespace stator {
@@ -45,8 +46,17 @@ class Session {
 
   uint64_t id() const { return id_; }
 
-  // A graph input for `real`, and the tracer that stands for it. The same tensor gives the same tracer.
-  at::Tensor input(const at::Tensor& real, const std::string& name, const std::string& source);
+  // A graph input for `real`, and the tracer that stands for it. The same tensor gives the same tracer. Sizes
+  // whose bit is set in `varying` become symbols, except 0 and 1.
+  at::Tensor input(const at::Tensor& real, const std::string& name, const std::string& source,
+                   uint64_t varying = 0);
+  // A float that differs from call to call becomes an input of the graph. Precondition: its symbol was just
+  // made.
+  void add_real_input(shape::RealId symbol, const std::string& name);
+  // The graph's value of a float expression: nodes for its arithmetic are appended where they are first
+  // needed.
+  ir::ValueId value_of(shape::RealId real);
+  shape::Context& shapes() { return graph.shapes(); }
 
   // The value of any tensor that reaches the fallback; real ones become inputs of the graph.
   ir::ValueId value_of(const at::Tensor& tensor);
@@ -58,6 +68,10 @@ class Session {
   void record_modes();
   // Ends the recording: a last look at the modes, and the graph's outputs.
   void finish(const std::vector<at::Tensor>& outputs);
+  // One output of finish: a tensor, or a number that is a symbol.
+  ir::ValueId output_value(const at::Tensor& tensor);
+  ir::ValueId output_value(const SymNumber& number);
+  void finish(std::span<const ir::ValueId> outputs);
 
   void note_break(BreakCode code, const std::string& message);
 
@@ -68,8 +82,10 @@ class Session {
     ir::ValueId value;  // now, after in-place operators
     uint64_t memory;
     at::Tensor tracer;  // defined for arguments, not for lifted parameters
+    TensorMeta meta;    // with symbols; filled for arguments that have some
   };
-  Lifted& lift(const at::Tensor& real, const std::string& name = {}, const std::string& source = {});
+  Lifted& lift(const at::Tensor& real, const std::string& name = {}, const std::string& source = {},
+               uint64_t varying = 0);
 
   ir::Graph graph;
   std::vector<Lifted> inputs;
@@ -89,9 +105,13 @@ class Session {
   Session* outer_ = nullptr;
   std::unordered_map<c10::TensorImpl*, size_t> lifted_;     // index into inputs
   std::unordered_map<c10::StorageImpl*, size_t> storages_;  // the first input on each
+  std::unordered_map<shape::RealId, ir::ValueId> reals_;
   ModeState caller_modes_;
   ModeState modes_;
 };
+
+// Dimensions from the innermost in memory to the outermost; one of size 1 comes before others of its stride.
+std::vector<size_t> stride_order(const at::Tensor& tensor);
 
 // What a value is, as the graph stores it. The spans of the result point into `dims`.
 ir::ValueSpec value_spec(const TensorMeta& meta, bool requires_grad, std::vector<shape::Dim>& dims);

@@ -5,6 +5,7 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/shape/size.h"
@@ -26,6 +27,14 @@ struct TensorMeta {
 
   int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
 };
+
+// The same expressions, without a guard: what differs in form may still be equal.
+inline bool same_layout(const TensorMeta& a, const TensorMeta& b) {
+  const auto same = [](const Size& x, const Size& y) { return x.dim() == y.dim(); };
+  return a.sizes.size() == b.sizes.size() &&
+         std::equal(a.sizes.begin(), a.sizes.end(), b.sizes.begin(), same) &&
+         std::equal(a.strides.begin(), a.strides.end(), b.strides.begin(), same) && same(a.offset, b.offset);
+}
 
 // How one output tensor of an operator comes about.
 struct OutputSpec {

@@ -8,11 +8,14 @@
 #include <torch/csrc/autograd/functions/tensor.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <atomic>
 #include <typeinfo>
 
 #include "torch/capture_break.h"
 #include "torch/session.h"
+#include "torch/shape_rules/layout.h"
+#include "torch/sym_node.h"
 
 namespace stator {
 
@@ -69,13 +72,67 @@ Tracer::Tracer(const TensorMeta& meta, Identity identity, bool inference)
 }
 
 void Tracer::set_meta(const TensorMeta& meta) {
+  const auto is_symbolic = [](const Size& s) { return s.is_symbolic(); };
+  const bool symbolic = std::ranges::any_of(meta.sizes, is_symbolic) ||
+                        std::ranges::any_of(meta.strides, is_symbolic) || meta.offset.is_symbolic();
   c10::SmallVector<int64_t, 5> sizes, strides;
-  for (const Size& s : meta.sizes) sizes.push_back(s.specialize());
-  for (const Size& s : meta.strides) strides.push_back(s.specialize());
-  set_sizes_and_strides(sizes, strides, meta.offset.specialize());
+  for (const Size& s : meta.sizes) sizes.push_back(s.hint());
+  for (const Size& s : meta.strides) strides.push_back(s.hint());
+  set_custom_sizes_strides(SizesStridesPolicy::Default);
+  set_sizes_and_strides(sizes, strides, meta.offset.hint());
+  symbolic_.reset();
+  if (symbolic) {
+    symbolic_ = std::make_unique<Symbolic>();
+    symbolic_->meta = meta;
+    for (const Size& s : meta.sizes) symbolic_->sizes.push_back(to_sym_int(s));
+    for (const Size& s : meta.strides) symbolic_->strides.push_back(to_sym_int(s));
+    set_custom_sizes_strides(SizesStridesPolicy::CustomSizes);
+  }
   data_type_ = c10::scalarTypeToTypeMeta(meta.dtype);
   if (meta.wrapped_number) set_wrapped_number(true);
 }
+
+// The numbers of the capture are those that TensorImpl itself holds.
+c10::IntArrayRef Tracer::sizes_custom() const {
+  for (const Size& s : symbolic_->meta.sizes) s.specialize();
+  return sizes_default();
+}
+
+c10::IntArrayRef Tracer::strides_custom() const {
+  for (const Size& s : symbolic_->meta.strides) s.specialize();
+  return strides_default();
+}
+
+int64_t Tracer::numel_custom() const {
+  Size count = 1;
+  for (const Size& s : symbolic_->meta.sizes) count *= s;
+  return count.specialize();
+}
+
+int64_t Tracer::storage_offset_custom() const { return symbolic_->meta.offset.specialize(); }
+int64_t Tracer::dim_custom() const { return symbolic_->meta.dim(); }
+c10::SymIntArrayRef Tracer::sym_sizes_custom() const { return symbolic_->sizes; }
+c10::SymIntArrayRef Tracer::sym_strides_custom() const { return symbolic_->strides; }
+
+c10::SymInt Tracer::sym_numel_custom() const {
+  Size count = 1;
+  for (const Size& s : symbolic_->meta.sizes) count *= s;
+  return to_sym_int(count);
+}
+
+c10::SymInt Tracer::sym_storage_offset_custom() const { return to_sym_int(symbolic_->meta.offset); }
+
+c10::SymBool Tracer::sym_is_contiguous_custom(at::MemoryFormat format) const {
+  const TensorMeta& meta = symbolic_->meta;
+  if (format == at::MemoryFormat::Contiguous) return stator::is_contiguous(meta);
+  return meta.dim() == (format == at::MemoryFormat::ChannelsLast ? 4 : 5) && is_channels_last(meta);
+}
+
+bool Tracer::is_strides_like_custom(at::MemoryFormat format) const {
+  return suggested_format(symbolic_->meta) == format;
+}
+
+c10::SymBool Tracer::sym_is_non_overlapping_and_dense_custom() const { return is_dense(symbolic_->meta); }
 
 c10::intrusive_ptr<c10::TensorImpl> Tracer::shallow_copy_and_detach(const c10::VariableVersion& version,
                                                                     bool allow_metadata_change) const {
@@ -115,7 +172,7 @@ const char* Tracer::tensorimpl_type_name() const {
 Tracer* as_tracer(const at::TensorBase& tensor) {
   auto* impl = tensor.unsafeGetTensorImpl();
   if (!impl->key_set().has(kTracerKey)) return nullptr;
-  return dynamic_cast<Tracer*>(impl);
+  return typeid(*impl) == typeid(Tracer) ? static_cast<Tracer*>(impl) : nullptr;
 }
 
 at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool requires_grad, bool leaf) {
@@ -198,11 +255,18 @@ uint64_t new_memory() {
 
 TensorMeta meta_of(const at::TensorBase& tensor) {
   TensorMeta meta;
-  const auto sizes = tensor.sizes();
-  const auto strides = tensor.strides();
-  meta.sizes.assign(sizes.begin(), sizes.end());
-  meta.strides.assign(strides.begin(), strides.end());
-  meta.offset = tensor.storage_offset();
+  if (const Tracer* tracer = as_tracer(tensor); tracer && tracer->symbolic_meta()) {
+    const TensorMeta& known = *tracer->symbolic_meta();
+    meta.sizes = known.sizes;
+    meta.strides = known.strides;
+    meta.offset = known.offset;
+  } else {
+    const auto sizes = tensor.sizes();
+    const auto strides = tensor.strides();
+    meta.sizes.assign(sizes.begin(), sizes.end());
+    meta.strides.assign(strides.begin(), strides.end());
+    meta.offset = tensor.storage_offset();
+  }
   meta.dtype = tensor.scalar_type();
   meta.device = tensor.device();
   meta.wrapped_number = tensor.unsafeGetTensorImpl()->is_wrapped_number();

@@ -28,6 +28,8 @@ class Tracer final : public c10::TensorImpl {
   bool leaf_with_gradient() const { return leaf_with_gradient_; }
   void set_leaf_with_gradient() { leaf_with_gradient_ = true; }
   void set_meta(const TensorMeta& meta);
+  // Its sizes, strides and offset where one of them is symbolic, nullptr otherwise.
+  const TensorMeta* symbolic_meta() const { return symbolic_ ? &symbolic_->meta : nullptr; }
 
   c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(const c10::VariableVersion& version,
                                                          bool allow_metadata_change) const override;
@@ -41,7 +43,27 @@ class Tracer final : public c10::TensorImpl {
   // torch asks for this name only to build the message of an access error.
   const char* tensorimpl_type_name() const override;
 
+  // Asked where a size, a stride or the offset is symbolic. Code that wants numbers gets those of the
+  // capture, and guards keep them.
+  c10::IntArrayRef sizes_custom() const override;
+  c10::IntArrayRef strides_custom() const override;
+  int64_t numel_custom() const override;
+  int64_t storage_offset_custom() const override;
+  int64_t dim_custom() const override;
+  c10::SymIntArrayRef sym_sizes_custom() const override;
+  c10::SymIntArrayRef sym_strides_custom() const override;
+  c10::SymInt sym_numel_custom() const override;
+  c10::SymInt sym_storage_offset_custom() const override;
+  c10::SymBool sym_is_contiguous_custom(at::MemoryFormat format) const override;
+  bool is_strides_like_custom(at::MemoryFormat format) const override;
+  c10::SymBool sym_is_non_overlapping_and_dense_custom() const override;
+
  private:
+  struct Symbolic {
+    TensorMeta meta;
+    c10::SmallVector<c10::SymInt, 5> sizes, strides;
+  };
+  std::unique_ptr<Symbolic> symbolic_;
   Identity identity_;
   bool leaf_with_gradient_ = false;  // as it was made: an argument that is a leaf
 };

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/shape/context.h"
+#include "core/shape/postfix.h"
 #include "core/shape/text.h"
 
 namespace stator::shape {
@@ -175,6 +176,8 @@ TEST(ShapeExpr, RandomExpressionsKeepTheirValueAndTheirText) {
     auto tree = random_tree(random, 3, round % 3 == 0);
     ExprId expr = build(*tree, context.exprs());
     std::string printed = text(context, expr);
+    Postfix postfix;
+    const size_t compiled = postfix.add(context, expr);
 
     for (int trial = 0; trial < 20; ++trial) {
       const int64_t bindings[] = {2 + static_cast<int64_t>(random() % 9),
@@ -186,6 +189,7 @@ TEST(ShapeExpr, RandomExpressionsKeepTheirValueAndTheirText) {
       auto found = context.exprs().evaluate(expr, bindings);
       ASSERT_EQ(found, expected) << printed << " at " << bindings[0] << ", " << bindings[1] << ", "
                                  << bindings[2];
+      ASSERT_EQ(postfix.evaluate(compiled, bindings), expected) << printed;
       ASSERT_TRUE(context.exprs()[expr].range.contains(*expected)) << printed;
       if (round % 3 == 0) {
         auto negated = context.exprs().evaluate(context.exprs().negate(expr), bindings);
@@ -199,6 +203,36 @@ TEST(ShapeExpr, RandomExpressionsKeepTheirValueAndTheirText) {
     ASSERT_EQ(simplified(printed), printed);
   }
   EXPECT_GT(defined, 40000);
+}
+
+TEST(ShapeExpr, PostfixCodeOfDeepExpressions) {
+  Context context;
+  add_symbols(&context);
+  ExprTable& exprs = context.exprs();
+  ExprId deep = exprs.symbol(0);
+  for (int i = 0; i < 60; ++i) deep = exprs.floordiv(exprs.symbol(1), exprs.add(deep, exprs.constant(1)));
+  Postfix postfix;
+  const size_t shallow = postfix.add(context, exprs.symbol(1));
+  const size_t compiled = postfix.add(context, deep);
+  const size_t last = postfix.add(context, exprs.constant(7));
+  const int64_t bindings[] = {3, 5, 7};
+  EXPECT_EQ(postfix.evaluate(shallow, bindings), 5);
+  EXPECT_EQ(postfix.evaluate(compiled, bindings), exprs.evaluate(deep, bindings));
+  EXPECT_EQ(postfix.evaluate(last, bindings), 7);
+}
+
+TEST(ShapeExpr, ChecksAreThoseOfTheContext) {
+  Context context;
+  const Dim n = context.size_symbol(8, "n");
+  ExprTable& exprs = context.exprs();
+  context.decide(exprs.le(n.expr(), exprs.constant(100)));
+  context.decide(exprs.eq(exprs.mod(n.expr(), exprs.constant(2)), exprs.constant(0)));
+  const SymbolChecks checks(context);
+  Bindings bindings;
+  for (int64_t value : {0, 1, 2, 3, 8, 99, 100, 101, 102}) {
+    bindings.ints[0] = value;
+    EXPECT_EQ(checks.first_failure(bindings), context.first_failure(bindings)) << value;
+  }
 }
 
 }  // namespace

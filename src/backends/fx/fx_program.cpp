@@ -21,7 +21,8 @@ class FxProgram final : public TensorProgram {
     session_->inputs.clear();  // tensors die where the program lets them die
   }
 
-  bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const override {
+  // Graphs for Python backends have no symbols: see DynamicSizes::never.
+  bool run(PyObject* const* inputs, const shape::Bindings&, std::vector<Ref<>>& outputs) const override {
     auto result = Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
     if (!result) return false;
     auto items = Ref<>::steal(

@@ -20,11 +20,20 @@ bool wants_tensor(const c10::Type* type) {
   return false;
 }
 
-c10::IValue number(const c10::Scalar& scalar, const c10::Type* type) {
-  if (!wants_tensor(type)) return scalar;
+c10::IValue number(const c10::Scalar& scalar, bool as_tensor) {
+  if (!as_tensor) return scalar;
   at::Tensor tensor = c10::scalar_to_tensor(scalar);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   return tensor;
+}
+
+c10::IValue number(const c10::Scalar& scalar, const c10::Type* type) {
+  return number(scalar, wants_tensor(type));
+}
+
+int64_t evaluate(size_t expression, const shape::Postfix& code, const shape::Bindings& bindings) {
+  if (const auto number = code.evaluate(expression, bindings.ints)) return *number;
+  throw std::runtime_error("stator: a size divides by zero");  // a guard excludes it
 }
 
 c10::IValue constant(const ir::Graph& graph, const ir::Operand& operand, const c10::Type* type) {
@@ -81,12 +90,25 @@ c10::IValue constant(const ir::Graph& graph, const ir::Operand& operand, const c
 
 }  // namespace
 
-ArgumentTemplate make_template(const ir::Graph& graph, const ir::Operand& operand, const c10::Type* type) {
+ArgumentTemplate make_template(const ir::Graph& graph, const ir::Operand& operand, const c10::Type* type,
+                               shape::Postfix& expressions) {
   using Kind = ir::OperandKind;
   ArgumentTemplate result;
   if (operand.kind == Kind::kValue) {
     result.kind = ArgumentTemplate::Kind::value;
     result.value = index(operand.value);
+    result.wants_tensor = wants_tensor(type) && graph.value(operand.value).kind == ir::ValueKind::kFloat;
+  } else if (operand.kind == Kind::kSymInt) {
+    result.kind = ArgumentTemplate::Kind::size;
+    result.expressions = {expressions.add(graph.shapes(), operand.expr)};
+    result.wants_tensor = wants_tensor(type);
+  } else if (operand.kind == Kind::kSymIntList) {
+    result.kind = ArgumentTemplate::Kind::sizes;
+    for (shape::Dim dim : graph.dims(operand)) {
+      result.numbers.push_back(dim.is_expr() ? 0 : dim.number());
+      result.expressions.push_back(dim.is_expr() ? expressions.add(graph.shapes(), dim.expr())
+                                                 : ArgumentTemplate::kNumber);
+    }
   } else if (operand.kind == Kind::kValueList || operand.kind == Kind::kOptionalValueList) {
     result.kind = operand.kind == Kind::kValueList ? ArgumentTemplate::Kind::list
                                                    : ArgumentTemplate::Kind::optional_list;
@@ -104,12 +126,23 @@ ArgumentTemplate make_template(const ir::Graph& graph, const ir::Operand& operan
   return result;
 }
 
-c10::IValue ArgumentTemplate::fill(const std::vector<c10::IValue>& values) const {
+c10::IValue ArgumentTemplate::fill(const std::vector<c10::IValue>& values, const shape::Postfix& code,
+                                   const shape::Bindings& bindings) const {
   switch (kind) {
     case Kind::constant:
       return constant;
     case Kind::value:
-      return values[value];
+      return wants_tensor ? number(values[value].toDouble(), true) : values[value];
+    case Kind::size:
+      return number(evaluate(expressions[0], code, bindings), wants_tensor);
+    case Kind::sizes: {
+      c10::SmallVector<int64_t, 6> sizes;
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        const bool known = expressions[i] == kNumber;
+        sizes.push_back(known ? numbers[i] : evaluate(expressions[i], code, bindings));
+      }
+      return c10::IValue(c10::ArrayRef<int64_t>(sizes));
+    }
     case Kind::list: {
       c10::List<at::Tensor> list;
       list.reserve(elements.size());

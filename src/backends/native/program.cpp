@@ -18,8 +18,29 @@ namespace stator::native {
 
 namespace {
 
+bool is_number_operator(ir::OpId op) {
+  return op == ir::op::kIntOf || (static_cast<uint32_t>(op) >= static_cast<uint32_t>(ir::op::kFloatAdd) &&
+                                  static_cast<uint32_t>(op) <= static_cast<uint32_t>(ir::op::kFloatOf));
+}
+
+// Arithmetic on Python's numbers, with the results that Python gives.
+c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
+  using shape::RealKind;
+  if (op == ir::op::kIntOf) return arguments[0];
+  const double a = arguments[0].toScalar().toDouble();
+  if (op == ir::op::kFloatOf) return a;
+  if (op == ir::op::kFloatNeg) return -a;
+  const double b = arguments[1].toScalar().toDouble();
+  const RealKind kind = op == ir::op::kFloatAdd   ? RealKind::kAdd
+                        : op == ir::op::kFloatSub ? RealKind::kSub
+                        : op == ir::op::kFloatMul ? RealKind::kMul
+                        : op == ir::op::kFloatDiv ? RealKind::kDiv
+                                                  : RealKind::kPow;
+  return shape::RealTable::apply(kind, a, b);
+}
+
 struct Instruction {
-  enum class Kind : uint8_t { call, mode, data, constant, python };
+  enum class Kind : uint8_t { call, mode, data, constant, python, number };
   Kind kind = Kind::call;
   bool returns_list = false;
   bool below_autograd = false;
@@ -47,7 +68,10 @@ void call_python(const OpaqueFunction& function, c10::IValue inputs, c10::IValue
 
 struct Program::Body {
   std::vector<Instruction> instructions;
+  std::shared_ptr<const shape::Context> shapes;  // of `expressions`
+  shape::Postfix expressions;
   std::vector<uint32_t> inputs;
+  std::vector<uint32_t> reals;  // inputs that are floats, in the order of their symbols
   std::vector<uint32_t> outputs;
   size_t values = 0;
   bool has_modes = false;
@@ -60,7 +84,11 @@ Program& Program::operator=(Program&&) noexcept = default;
 Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
   Body& body = *body_;
   body.values = graph.value_count();
-  for (const ir::Input& input : graph.inputs()) body.inputs.push_back(index(input.value));
+  body.shapes = graph.shared_shapes();
+  for (const ir::Input& input : graph.inputs()) {
+    const bool is_real = graph.value(input.value).kind == ir::ValueKind::kFloat;
+    (is_real ? body.reals : body.inputs).push_back(index(input.value));
+  }
   for (ir::ValueId value : graph.outputs()) body.outputs.push_back(index(value));
 
   constexpr size_t kNever = SIZE_MAX;
@@ -89,6 +117,8 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
       instruction.arguments.push_back(make_template(graph, graph.operands(node)[1], nullptr));
       body.instructions.push_back(std::move(instruction));
       continue;
+    } else if (is_number_operator(node.op)) {
+      instruction.kind = Instruction::Kind::number;
     } else if (op.flags.has(ir::OpFlag::kMode)) {
       instruction.kind = Instruction::Kind::mode;
       body.has_modes = true;
@@ -102,7 +132,7 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
     for (const ir::Operand& operand : graph.operands(node)) {
       const c10::Type* type =
           instruction.info ? instruction.info->handle.schema().arguments()[position].type().get() : nullptr;
-      instruction.arguments.push_back(make_template(graph, operand, type));
+      instruction.arguments.push_back(make_template(graph, operand, type, body.expressions));
       ++position;
     }
     body.instructions.push_back(std::move(instruction));
@@ -115,23 +145,29 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
 
 size_t Program::input_count() const { return body_->inputs.size(); }
 
-std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs) const {
+std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs,
+                                      const shape::Bindings& bindings) const {
   const Body& body = *body_;
   if (inputs.size() != body.inputs.size()) throw std::invalid_argument("wrong number of inputs");
   std::vector<c10::IValue> values(body.values);
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = inputs[i];
+  for (size_t i = 0; i < body.reals.size(); ++i) values[body.reals[i]] = bindings.reals[i];
 
   ModeStack modes;
   torch::jit::Stack stack;
   for (const Instruction& instruction : body.instructions) {
     stack.clear();
-    for (const ArgumentTemplate& argument : instruction.arguments) stack.push_back(argument.fill(values));
+    for (const ArgumentTemplate& argument : instruction.arguments)
+      stack.push_back(argument.fill(values, body.expressions, bindings));
     switch (instruction.kind) {
       case Instruction::Kind::mode:
         modes.apply(instruction.op, stack);
         continue;
       case Instruction::Kind::constant:
         values[instruction.first_output] = std::move(stack[0]);
+        break;
+      case Instruction::Kind::number:
+        values[instruction.first_output] = calculate(instruction.op, stack);
         break;
       case Instruction::Kind::data:
         values[instruction.first_output] = stack[0].toTensor().variable_data();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "core/shape/bindings.h"
 
 namespace stator::native {
 
@@ -23,9 +24,10 @@ class Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
-  size_t input_count() const;
-  // `inputs` in the order of the graph's inputs. Values that are no tensors come back as they are.
-  std::vector<c10::IValue> run(std::span<const at::Tensor> inputs) const;
+  size_t input_count() const;  // tensors
+  // `inputs` in the order of the graph's inputs that are tensors; numbers that are inputs, and sizes, come
+  // from `bindings`. Values that are no tensors come back as they are.
+  std::vector<c10::IValue> run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings) const;
 
  private:
   struct Body;

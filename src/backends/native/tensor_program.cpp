@@ -18,7 +18,8 @@ class NativeProgram final : public TensorProgram {
     session_->inputs.clear();  // tensors die where the program lets them die
   }
 
-  bool run(PyObject* const* inputs, std::vector<Ref<>>& outputs) const override {
+  bool run(PyObject* const* inputs, const shape::Bindings& bindings,
+           std::vector<Ref<>>& outputs) const override {
     try {
       std::vector<at::Tensor> tensors;
       const size_t count = program_.input_count();
@@ -27,10 +28,14 @@ class NativeProgram final : public TensorProgram {
       std::vector<c10::IValue> values;
       {
         py::gil_scoped_release release;
-        values = program_.run(tensors);
+        values = program_.run(tensors, bindings);
       }
-      for (c10::IValue& value : values)
-        outputs.push_back(Ref<>::steal(THPVariable_Wrap(std::move(value).toTensor())));
+      for (c10::IValue& value : values) {
+        PyObject* object = value.isInt()      ? PyLong_FromLongLong(value.toInt())
+                           : value.isDouble() ? PyFloat_FromDouble(value.toDouble())
+                                              : THPVariable_Wrap(std::move(value).toTensor());
+        outputs.push_back(Ref<>::steal(object));
+      }
       return true;
     } catch (...) {
       // As torch's own bindings do it, so that the exception is of the type that eager raises.

@@ -32,7 +32,7 @@ struct State {
   bool skipped = false;             // by the user's wish: nothing of it is captured
   bool whole = false;               // a stop is an error
   int limit = -1;                   // of captures; negative: the setting's
-  std::optional<bool> dynamic;
+  Varying varying;
   std::unique_ptr<CalleeCaptures> callees;            // of functions called while this one runs as it is
   std::vector<std::unique_ptr<CalleesScope>> blocks;  // with-blocks that were entered
 };
@@ -88,7 +88,7 @@ bool tell_guard_error(Compiled* self) {
 CalleeCaptures* callees_of(Compiled* self) {
   State& state = *self->state;
   if (!state.callees) {
-    const CaptureOptions options{self->backend, state.dynamic};
+    const CaptureOptions options{self->backend, &state.varying};
     const int limit = state.limit < 0 ? settings.recompile_limit : state.limit;
     state.callees = std::make_unique<CalleeCaptures>(*installed_domain, options, limit, false);
   }
@@ -127,8 +127,10 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
     return call_natively(self, arguments, flags, keywords);
   }
   CaptureStop why;
+  for (const auto& known : state.entries)
+    known->note_changes(arguments, PyVectorcall_NARGS(flags), keywords, state.varying);
   const auto start = std::chrono::steady_clock::now();
-  const CaptureOptions options{self->backend, state.dynamic};
+  const CaptureOptions options{self->backend, &state.varying};
   std::shared_ptr<Entry> entry = Entry::capture(*installed_domain, self->function, arguments,
                                                 PyVectorcall_NARGS(flags), keywords, options, why);
   if (!entry && why.code == BreakCode::kCaptureRunning)
@@ -144,6 +146,7 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
     return call_natively(self, arguments, flags, keywords);
   }
   std::vector<PyObject*> tensors;
+  shape::Bindings bindings;
   std::string failed;
   entry->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   state.entries.push_back(entry);
@@ -152,11 +155,12 @@ PyObject* capture_and_call(Compiled* self, PyObject* const* arguments, size_t fl
     auto told = Ref<>::steal(guards ? PyObject_CallOneArg(self->on_entry, guards.get()) : nullptr);
     if (!told) return nullptr;
   }
-  if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, &failed)) {
+  if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, bindings,
+                     &failed)) {
     state.misses.push_back(failed);
     return call_natively(self, arguments, flags, keywords);
   }
-  return entry->run(tensors, arguments);
+  return entry->run(tensors, arguments, bindings);
 }
 
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
@@ -168,17 +172,18 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
   }
   try {
     std::vector<PyObject*> tensors;
+    shape::Bindings bindings;
     std::string failed;
     for (size_t i = 0; i < state.entries.size(); i++) {
       const std::shared_ptr<Entry> entry = state.entries[i];
       const bool last = i + 1 == state.entries.size();
-      if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors,
+      if (!entry->serves(*installed_domain, arguments, PyVectorcall_NARGS(flags), keywords, tensors, bindings,
                          last ? &failed : nullptr)) {
         if (!tell_guard_error(self)) return nullptr;
         continue;
       }
       entry->hits++;
-      return entry->run(tensors, arguments);
+      return entry->run(tensors, arguments, bindings);
     }
     if (thread_stance == Stance::run_only || Engine::get().capturing)
       return call_natively(self, arguments, flags, keywords);
@@ -257,7 +262,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   if (dynamic != Py_None) {
     const int truth = PyObject_IsTrue(dynamic);
     if (truth < 0) return nullptr;
-    self->state->dynamic = truth != 0;
+    self->state->varying.policy = truth != 0 ? DynamicSizes::always : DynamicSizes::never;
   }
   return copy_identity(object.get(), function) ? object.release() : nullptr;
 }
@@ -297,6 +302,7 @@ PyObject* reset(PyObject* object, PyObject*) {
   state.entries.clear();
   state.stops.clear();
   state.misses.clear();
+  state.varying.clear();
   state.native = state.skipped = false;
   if (state.callees) state.callees->reset();
   Py_RETURN_NONE;

@@ -99,7 +99,7 @@ py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
   std::vector<c10::IValue> outputs;
   {
     py::gil_scoped_release release;
-    outputs = program.run(inputs);
+    outputs = program.run(inputs, {});
   }
   py::list leaves;
   size_t tensor = 0, other = 0;

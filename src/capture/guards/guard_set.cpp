@@ -108,6 +108,7 @@ bool check_dict_contents(const DictGuard& guard) {
 }
 
 struct Checker {
+  shape::Bindings& bindings;
   bool operator()(const DictGuard& guard) const { return check_dict_contents(guard); }
   bool operator()(ListGuard& guard) const {
     const size_t count = guard.items.size();
@@ -163,7 +164,12 @@ struct Checker {
     if (!value) PyErr_Clear();
     return value && guard.content.matches(value.get());
   }
-  bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor); }
+  bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor, bindings); }
+  bool operator()(const NumberGuard& guard) const {
+    PyObject* found = PyDict_GetItemWithError(guard.dict, guard.key.get());
+    if (found == nullptr) PyErr_Clear();
+    return found != nullptr && bind_number(found, guard.is_real, guard.symbol, bindings);
+  }
 };
 
 // An object that is compared by identity may be gone by now: nothing is asked of it.
@@ -217,6 +223,9 @@ struct Describer {
     return std::string(".") + PyUnicode_AsUTF8(PyDescr_NAME(guard.descriptor)) + " is " + text(guard.content);
   }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
+  std::string operator()(const NumberGuard& guard) const {
+    return "[" + text(expect(guard.key.get())) + "] is " + (guard.is_real ? "a float" : "an int");
+  }
 };
 
 }  // namespace
@@ -276,8 +285,9 @@ bool GuardSet::seal(const Domain& domain) {
   owners_.clear();
   tensors_.clear();
   std::vector<PyObject*> watched;
+  shape::Bindings bindings;
   for (size_t i = 0; i < guards_.size(); i++) {
-    if (!std::visit(Checker{}, guards_[i])) return false;
+    if (!std::visit(Checker{bindings}, guards_[i])) return false;
     if (const auto* tensor = std::get_if<PinnedTensorGuard>(&guards_[i])) {
       tensors_.push_back(i);
       watched.push_back(tensor->tensor);
@@ -291,7 +301,7 @@ bool GuardSet::seal(const Domain& domain) {
   return true;
 }
 
-bool GuardSet::check(std::string* failed) {
+bool GuardSet::check(std::string* failed, shape::Bindings& bindings) {
   const size_t count = words_.size();
   for (size_t i = 0; i < count; i++) {
     uint64_t now;
@@ -300,11 +310,11 @@ bool GuardSet::check(std::string* failed) {
       continue;
     const size_t guard = owners_[i];
     if (words_[i].at == &kAsked) {
-      if (!check_slowly(guard, failed)) return false;
+      if (!check_slowly(guard, failed, bindings)) return false;
       continue;
     }
     while (i > 0 && owners_[i - 1] == guard) i--;
-    if (!check_slowly(guard, failed)) return false;
+    if (!check_slowly(guard, failed, bindings)) return false;
     // It holds: its words are noted anew.
     std::vector<Word> words;
     note_words(guard, words);
@@ -313,16 +323,57 @@ bool GuardSet::check(std::string* failed) {
   }
   if (watch_ != nullptr && watch_->unchanged()) return true;
   for (size_t guard : tensors_) {
-    if (!check_slowly(guard, failed)) return false;
+    if (!check_slowly(guard, failed, bindings)) return false;
   }
   return true;
 }
 
-bool GuardSet::check_slowly(size_t guard, std::string* failed) {
-  if (std::visit(Checker{}, guards_[guard])) return true;
+bool GuardSet::check_slowly(size_t guard, std::string* failed, shape::Bindings& bindings) {
+  if (std::visit(Checker{bindings}, guards_[guard])) return true;
   if (failed != nullptr)
     *failed = texts_.text(sources_[guard]) + " " + std::visit(Describer{}, guards_[guard]);
   return false;
+}
+
+void GuardSet::note_changes(Varying& varying) const {
+  // Guards stand in the order in which each proves that the objects behind it are alive: past one that fails
+  // for another reason than a number nothing is asked.
+  shape::Bindings bindings;
+  for (size_t i = 0; i < guards_.size(); i++) {
+    const auto* guard = std::get_if<DictGuard>(&guards_[i]);
+    if (guard == nullptr || guard->whole) {
+      Guard& other = const_cast<Guard&>(guards_[i]);
+      if (!std::visit(Checker{bindings}, other)) return;
+      continue;
+    }
+    for (const DictGuard::Read& read : guard->reads) {
+      PyObject* found = PyDict_GetItemWithError(guard->dict, read.key.get());
+      if (found == nullptr) PyErr_Clear();
+      if (read.value.matches(found)) continue;
+      PyObject* constant = read.value.constant.get();
+      if (found == nullptr || constant == nullptr || Py_TYPE(found) != Py_TYPE(constant) ||
+          !(PyLong_CheckExact(found) || PyFloat_CheckExact(found))) {
+        return;
+      }
+      varying.note_number(number_source(texts_.text(sources_[i]), read.key.get()));
+    }
+  }
+}
+
+std::string number_source(const std::string& dict, PyObject* key) {
+  return dict + "[" + text(expect(key)) + "]";
+}
+
+bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings) {
+  if (is_real) {
+    if (!PyFloat_CheckExact(value)) return false;
+    bindings.reals[symbol] = PyFloat_AS_DOUBLE(value);
+    return true;
+  }
+  int overflow = 0;
+  if (!PyLong_CheckExact(value)) return false;
+  bindings.ints[symbol] = PyLong_AsLongLongAndOverflow(value, &overflow);
+  return overflow == 0;
 }
 
 void GuardSet::add(Guard guard, PyObject* subject) {

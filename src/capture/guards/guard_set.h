@@ -20,6 +20,7 @@
 #include "capture/domain.h"
 #include "capture/guards/source_text.h"
 #include "capture/guards/type_contents.h"
+#include "capture/guards/varying.h"
 
 namespace stator {
 
@@ -41,6 +42,11 @@ std::vector<ExpectedValue> expect_items(PyObject* container);
 
 // What a getter in C gives; nothing, with an error set, where it raises.
 Ref<> read_getter(PyObject* object, PyObject* descriptor);
+
+// Binds a symbol to an int or float of its kind; false for anything else.
+bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings);
+// How Varying names an item of the dictionary with this source.
+std::string number_source(const std::string& dict, PyObject* key);
 
 // What a slot holds, through a member descriptor; nothing where it is empty.
 Ref<> read_slot(PyObject* object, PyObject* descriptor);
@@ -115,6 +121,13 @@ struct GetterGuard {
   PyObject* descriptor;
   ExpectedValue content;
 };
+// An int or float in a dictionary that is a symbol of the capture: its value is bound by each call.
+struct NumberGuard {
+  PyObject* dict;
+  Ref<> key;
+  bool is_real;
+  uint32_t symbol;
+};
 struct PinnedTensorGuard {
   PyObject* tensor;
   std::unique_ptr<TensorGuard> guard;
@@ -122,7 +135,7 @@ struct PinnedTensorGuard {
 
 using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
                            OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
-                           PinnedTensorGuard>;
+                           PinnedTensorGuard, NumberGuard>;
 
 class GuardSet {
  public:
@@ -130,7 +143,10 @@ class GuardSet {
   // changed meanwhile.
   bool seal(const Domain& domain);
   // Runs no Python code of the user's. On failure `failed` (if given) receives the guard in words.
-  bool check(std::string* failed);
+  // Numbers that are symbols are written into `bindings`.
+  bool check(std::string* failed, shape::Bindings& bindings);
+  // Notes the ints and floats that were compared by value and differ now.
+  void note_changes(Varying& varying) const;
 
   // `subject` is the object that is looked at.
   void add(Guard guard, PyObject* subject);
@@ -157,7 +173,7 @@ class GuardSet {
     const void* at;
     uint64_t expected;
   };
-  bool check_slowly(size_t guard, std::string* failed);
+  bool check_slowly(size_t guard, std::string* failed, shape::Bindings& bindings);
   void note_words(size_t guard, std::vector<Word>& words) const;
 
   std::vector<Guard> guards_;

@@ -106,6 +106,8 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     context.plain = plain;
     return result;
   }
+  if (context.recording != nullptr && context.recording->domain().runs_plainly(frame->code))
+    return stator_evaluate(thread, frame, throwflag);
   if (cpython::tracing(thread, frame)) {
     if (context.recording != nullptr) context.recording->stop(BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;

@@ -3,21 +3,42 @@
 
 namespace stator {
 
-Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording& recording,
-                             DomainCapture& capture, std::vector<PyObject*>& tensors, ArgumentSpec& spec) {
+static std::string text_of(PyObject* object) {
+  auto repr = Ref<>::steal(PyObject_Repr(object));
+  const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+  if (utf8 == nullptr) PyErr_Clear();
+  return utf8 != nullptr ? utf8 : "?";
+}
+
+Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, const Varying& varying,
+                             Recording& recording, DomainCapture& capture, std::vector<PyObject*>& tensors,
+                             ArgumentSpec& spec) {
   spec.name_ = name;
   const Domain& domain = recording.domain();
   if (domain.is_tensor(value)) {
     spec.kind_ = Kind::tensor;
-    spec.guard_ = domain.guard(value);
+    tensors.push_back(value);
+    uint64_t changing = varying.sizes(name);
+    if (varying.policy != DynamicSizes::never) changing = domain.marked_sizes(value, changing);
+    if (changing != 0) recording.expect_symbols();
+    Ref<> tracer = capture.input(value, name, changing, spec.guard_);
     if (!spec.guard_) {
       if (!PyErr_Occurred()) recording.stop(BreakCode::kTensorSubclass, name);
       return {};
     }
-    tensors.push_back(value);
-    Ref<> tracer = capture.input(value, name);
     if (tracer) recording.make_given(tracer.get());
     return tracer;
+  }
+  if ((PyLong_CheckExact(value) || PyFloat_CheckExact(value)) && varying.number(name)) {
+    DomainCapture::NumberSymbol symbol = capture.number(value, name);
+    if (PyErr_Occurred()) return {};
+    if (symbol.stands) {
+      recording.expect_symbols();
+      spec.kind_ = Kind::number;
+      spec.is_real_ = symbol.is_real;
+      spec.symbol_ = symbol.index;
+      return std::move(symbol.stands);
+    }
   }
   if (is_constant(value)) {
     spec.kind_ = Kind::constant;
@@ -32,7 +53,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording
   const auto child = [&](PyObject* item, const std::string& key) {
     spec.children_.emplace_back();
     ArgumentSpec inner;
-    Ref<> stands = describe(item, name + key, recording, capture, tensors, inner);
+    Ref<> stands = describe(item, name + key, varying, recording, capture, tensors, inner);
     spec.children_.back() = std::move(inner);
     return stands;
   };
@@ -64,7 +85,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording
         return {};
       }
       spec.keys_.push_back(Ref<>::share(key));
-      Ref<> stands = child(item, "[…]");
+      Ref<> stands = child(item, "[" + text_of(key) + "]");
       if (!stands || PyDict_SetItem(copy.get(), key, stands.get()) < 0) return {};
     }
     if (copy) recording.make_given(copy.get());
@@ -87,14 +108,17 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, Recording
   return Ref<>::share(value);
 }
 
-bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors) const {
+bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors,
+                           shape::Bindings& bindings) const {
   switch (kind_) {
     case Kind::tensor:
-      if (!guard_->holds(value)) return false;
+      if (!guard_->holds(value, bindings)) return false;
       tensors.push_back(value);
       return true;
     case Kind::constant:
       return expected_.matches(value);
+    case Kind::number:
+      return bind_number(value, is_real_, symbol_, bindings);
     case Kind::immutable:
       if (value == kept_.get()) return true;
       return Py_TYPE(value) == Py_TYPE(kept_.get()) &&
@@ -104,8 +128,8 @@ bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors) con
       if (kind_ == Kind::tuple ? !PyTuple_CheckExact(value) : !PyList_CheckExact(value)) return false;
       if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
       for (size_t i = 0; i < children_.size(); i++) {
-        if (!children_[i].matches(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i)), tensors))
-          return false;
+        PyObject* item = PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i));
+        if (!children_[i].matches(item, tensors, bindings)) return false;
       }
       return true;
     }
@@ -116,7 +140,8 @@ bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors) con
       Py_ssize_t position = 0;
       for (size_t i = 0; i < children_.size(); i++) {
         if (!PyDict_Next(value, &position, &key, &item)) return false;
-        if (!expect(keys_[i].get()).matches(key) || !children_[i].matches(item, tensors)) return false;
+        if (!expect(keys_[i].get()).matches(key) || !children_[i].matches(item, tensors, bindings))
+          return false;
       }
       return true;
     }
@@ -126,17 +151,52 @@ bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors) con
   return false;
 }
 
+void ArgumentSpec::note_changes(PyObject* value, Varying& varying) const {
+  switch (kind_) {
+    case Kind::tensor:
+      varying.note_sizes(name_, guard_->changed_sizes(value));
+      break;
+    case Kind::constant:
+      // True and False are values of a flag, not sizes of something.
+      if (Py_TYPE(value) == Py_TYPE(expected_.object) && !expected_.matches(value) &&
+          (PyLong_CheckExact(value) || PyFloat_CheckExact(value)))
+        varying.note_number(name_);
+      break;
+    case Kind::number:
+      break;
+    case Kind::tuple:
+    case Kind::list:
+      if (kind_ == Kind::tuple ? !PyTuple_CheckExact(value) : !PyList_CheckExact(value)) return;
+      if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return;
+      for (size_t i = 0; i < children_.size(); i++)
+        children_[i].note_changes(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i)), varying);
+      break;
+    case Kind::dict: {
+      if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size()))
+        return;
+      PyObject *key, *item;
+      Py_ssize_t position = 0;
+      for (size_t i = 0; i < children_.size() && PyDict_Next(value, &position, &key, &item); i++) {
+        if (!expect(keys_[i].get()).matches(key)) return;
+        children_[i].note_changes(item, varying);
+      }
+      break;
+    }
+    case Kind::immutable:
+    case Kind::object:
+      break;
+  }
+}
+
 std::string ArgumentSpec::text() const {
   switch (kind_) {
     case Kind::tensor:
       return name_ + " is " + guard_->expected();
     case Kind::constant:
-    case Kind::immutable: {
-      auto repr = Ref<>::steal(PyObject_Repr(kind_ == Kind::constant ? expected_.object : kept_.get()));
-      const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
-      if (utf8 == nullptr) PyErr_Clear();
-      return name_ + " == " + (utf8 != nullptr ? utf8 : "?");
-    }
+    case Kind::immutable:
+      return name_ + " == " + text_of(kind_ == Kind::constant ? expected_.object : kept_.get());
+    case Kind::number:
+      return name_ + " is " + (is_real_ ? "a float" : "an int");
     case Kind::object:
       return name_ + " is the same object";
     default: {

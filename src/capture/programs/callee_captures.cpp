@@ -56,6 +56,7 @@ CalleeCaptures::OfCode* CalleeCaptures::find(PyCodeObject* code) {
   OfCode& of = codes_[code];
   if (!of.code || PyWeakref_GET_OBJECT(of.code.get()) != object) {
     of = OfCode{};
+    of.varying.policy = options_.varying != nullptr ? options_.varying->policy : DynamicSizes::never;
     of.code = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
     if (const char* name = PyUnicode_AsUTF8(code->co_qualname)) of.name = name;
     if (!of.code) PyErr_Clear();
@@ -81,6 +82,7 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
     if (!wants(call)) return false;
     auto* function = reinterpret_cast<PyFunctionObject*>(frame->function);
     std::vector<PyObject*> tensors;
+    shape::Bindings bindings;
     std::string failed;
     for (const OfCode::Serving& serving : of->entries) {
       if (!serving.function.matches(function)) {
@@ -89,11 +91,11 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
       }
       const std::shared_ptr<Entry> entry = serving.entry;
       if (!entry->serves(domain_, call.arguments.data(), call.positional, call.keywords.get(), tensors,
-                         &failed))
+                         bindings, &failed))
         continue;
       entry->hits++;
       Engine::get().statistics.served++;
-      *result = entry->run(tensors, call.arguments.data());
+      *result = entry->run(tensors, call.arguments.data(), bindings);
       return true;
     }
     if (!of->entries.empty()) of->misses.push_back(failed);
@@ -111,6 +113,11 @@ bool CalleeCaptures::capture(OfCode& of, PyFunctionObject* function, const Call&
   CaptureStop why;
   CaptureOptions options = options_;
   options.by_structure = true;
+  for (const OfCode::Serving& known : of.entries) {
+    if (known.function.matches(function))
+      known.entry->note_changes(call.arguments.data(), call.positional, call.keywords.get(), of.varying);
+  }
+  options.varying = &of.varying;
   FunctionSpec spec(function);
   auto* object = reinterpret_cast<PyObject*>(function);
   std::shared_ptr<Entry> entry = Entry::capture(domain_, object, call.arguments.data(), call.positional,
@@ -127,14 +134,15 @@ bool CalleeCaptures::capture(OfCode& of, PyFunctionObject* function, const Call&
   statistics.captures++;
   of.entries.push_back({std::move(spec), entry});
   std::vector<PyObject*> tensors;
+  shape::Bindings bindings;
   std::string failed;
-  if (!entry->serves(domain_, call.arguments.data(), call.positional, call.keywords.get(), tensors,
+  if (!entry->serves(domain_, call.arguments.data(), call.positional, call.keywords.get(), tensors, bindings,
                      &failed)) {
     of.misses.push_back(failed);
     return false;
   }
   statistics.served++;
-  *result = entry->run(tensors, call.arguments.data());
+  *result = entry->run(tensors, call.arguments.data(), bindings);
   return true;
 }
 

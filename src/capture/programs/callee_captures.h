@@ -28,6 +28,7 @@ class CalleeCaptures {
     std::vector<Serving> entries;
     std::vector<CaptureStop> stops;
     std::vector<std::string> misses;
+    Varying varying;
     bool native = false;  // given up
   };
 

@@ -26,7 +26,9 @@ void Effects::collect_keys(const Written& written, const Recording& recording) {
     }
     PyObject* now = PyDict_GetItemWithError(object, key);
     // What was read before and is back in its place needs no write.
-    if (now == nullptr || (now == old && recording.proves(object, key))) continue;
+    if (now == nullptr || (now == old && recording.proves(object, key)) ||
+        recording.is_stand_in(object, key, now))
+      continue;
     note(Kind::set_key, object, key, {Ref<>::share(now)});
   }
 }

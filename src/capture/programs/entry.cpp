@@ -87,6 +87,13 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     why = recording.stopped();
     return nullptr;
   };
+  static const Varying kNothing = [] {
+    Varying varying;
+    varying.policy = DynamicSizes::never;
+    return varying;
+  }();
+  const Varying& varying = options.varying != nullptr ? *options.varying : kNothing;
+  recording.expect_changes(&varying);
   entry->modes_ = domain.modes();
   entry->keywords_ = Ref<>::share(keywords);
   recording.pin(function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
@@ -100,7 +107,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
         i < count ? names.positional(i) : ArgumentNames::keyword(PyTuple_GET_ITEM(keywords, i - count));
     entry->arguments_.emplace_back();
     ArgumentSpec spec;
-    Ref<> stands = ArgumentSpec::describe(arguments[i], name, recording, *capture, tensors, spec);
+    Ref<> stands = ArgumentSpec::describe(arguments[i], name, varying, recording, *capture, tensors, spec);
     entry->arguments_.back() = std::move(spec);
     if (!stands) return give_up(BreakCode::kUnguardable, name);
     stand_ins.push_back(std::move(stands));
@@ -144,6 +151,12 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(BreakCode::kInternal, {});
   }
   std::vector<std::string> sources;
+  entry->symbols_ = capture->symbols();
+  if (entry->symbols_ != nullptr) {
+    entry->checks_.emplace(*entry->symbols_);
+    for (size_t i = 0; i < entry->symbols_->check_count(); i++)
+      entry->symbol_guards_.push_back(entry->symbols_->check_text(i, shape::SymbolText::kSources));
+  }
   for (const Ref<>& tensor : captured) {
     sources.push_back(tensor ? recording.source(tensor.get()) : std::string());
     if (tensor) {
@@ -179,7 +192,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
 }
 
 bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
-                   std::vector<PyObject*>& tensors, std::string* failed) {
+                   std::vector<PyObject*>& tensors, shape::Bindings& bindings, std::string* failed) {
   tensors.clear();
   const auto fail = [&](const std::string& text) {
     if (failed != nullptr) *failed = text;
@@ -196,7 +209,8 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
     return fail("the modes of torch (grad, autocast, default dtype) are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
     const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
-    if (!spec.matches(arguments[i], tensors)) return fail(failed != nullptr ? spec.text() : std::string());
+    if (!spec.matches(arguments[i], tensors, bindings))
+      return fail(failed != nullptr ? spec.text() : std::string());
   }
   if (containers_ > 1 && !count_containers(arguments, total))
     return fail("no list or dictionary is given twice");
@@ -211,10 +225,27 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
       return fail("no argument is a tensor that the function reaches by itself");
     }
   }
-  return guards_.check(failed);
+  if (!guards_.check(failed, bindings)) return false;
+  if (!checks_) return true;
+  const auto broken = checks_->first_failure(bindings);
+  return !broken || fail(symbol_guards_[*broken]);
 }
 
-PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arguments) const {
+void Entry::note_changes(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
+                         Varying& varying) const {
+  const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
+  if (total != static_cast<Py_ssize_t>(arguments_.size())) return;
+  if (keywords != keywords_.get() && (keywords == nullptr || !keywords_ ||
+                                      PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1)) {
+    return;
+  }
+  for (Py_ssize_t i = 0; i < total; i++)
+    arguments_[static_cast<size_t>(i)].note_changes(arguments[i], varying);
+  guards_.note_changes(varying);
+}
+
+PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arguments,
+                     const shape::Bindings& bindings) const {
   std::vector<PyObject*> inputs;
   inputs.reserve(captured_.size());
   size_t next = 0;
@@ -225,7 +256,7 @@ PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arg
   }
   const PlainScope plain;
   std::vector<Ref<>> outputs;
-  if (!program_->run(inputs.data(), outputs)) return nullptr;
+  if (!program_->run(inputs.data(), bindings, outputs)) return nullptr;
   std::vector<Ref<>> values;
   if (!rebuild_.make(outputs, arguments, values) || !effects_.apply(values, arguments)) return nullptr;
   return values[result_].release();
@@ -235,6 +266,7 @@ std::vector<std::string> Entry::guards() const {
   std::vector<std::string> all;
   for (const ArgumentSpec& spec : arguments_) all.push_back(spec.text());
   for (std::string& text : guards_.describe()) all.push_back(std::move(text));
+  all.insert(all.end(), symbol_guards_.begin(), symbol_guards_.end());
   return all;
 }
 

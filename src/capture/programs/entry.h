@@ -10,14 +10,15 @@
 #include "capture/programs/argument_spec.h"
 #include "capture/programs/effects.h"
 #include "capture/programs/rebuild.h"
+#include "core/shape/postfix.h"
 
 namespace stator {
 
 // What the user asked for when the function was compiled.
 struct CaptureOptions {
-  PyObject* backend = Py_None;  // borrowed; see DomainCapture::compile
-  std::optional<bool> dynamic;  // sizes: all symbolic, none, or those that changed
-  bool by_structure = false;    // the function is known by a FunctionSpec, not as this one object
+  PyObject* backend = Py_None;       // borrowed; see DomainCapture::compile
+  const Varying* varying = nullptr;  // numbers that become symbols; nothing: none
+  bool by_structure = false;         // the function is known by a FunctionSpec, not as this one object
 };
 
 class Entry {
@@ -27,12 +28,15 @@ class Entry {
                                         Py_ssize_t count, PyObject* keywords, const CaptureOptions& options,
                                         CaptureStop& why);
 
-  // The tensors that the call carries, if the capture serves it. Otherwise `failed` (if given) tells the
-  // first guard that failed.
+  // The tensors and numbers that the call carries, if the capture serves it. Otherwise `failed` (if given)
+  // tells the first guard that failed.
   bool serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
-              std::vector<PyObject*>& tensors, std::string* failed);
+              std::vector<PyObject*>& tensors, shape::Bindings& bindings, std::string* failed);
+  // Notes the sizes and numbers of a call in which it differs from the captured one.
+  void note_changes(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, Varying& varying) const;
   // A new reference, or nullptr with an error set.
-  PyObject* run(const std::vector<PyObject*>& tensors, PyObject* const* arguments) const;
+  PyObject* run(const std::vector<PyObject*>& tensors, PyObject* const* arguments,
+                const shape::Bindings& bindings) const;
 
   std::vector<std::string> guards() const;
   std::string graph_text() const { return program_->graph_text(); }
@@ -51,6 +55,9 @@ class Entry {
                                      // nullptr for those that are
   std::vector<size_t> first_of_;     // for each tensor of the arguments: the first one that is the same
   size_t containers_ = 0;            // lists and dictionaries among the arguments
+  std::shared_ptr<const shape::Context> symbols_;  // nothing in a static capture
+  std::optional<shape::SymbolChecks> checks_;      // of symbols_
+  std::vector<std::string> symbol_guards_;         // the checks in words
   Rebuild rebuild_;
   size_t result_ = 0;  // its step
   Effects effects_;

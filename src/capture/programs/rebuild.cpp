@@ -47,7 +47,7 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
                            std::string("a result of type ") + Py_TYPE(value)->tp_name);
     return kStopped;
   };
-  if (recording.domain().is_tensor(value)) {
+  if (recording.domain().is_tensor(value) || recording.domain().is_symbolic(value)) {
     step.kind = Kind::tensor;
     step.tensor = capture.tensors.size();
     capture.tensors.push_back(value);

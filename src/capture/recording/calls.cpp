@@ -13,6 +13,15 @@ namespace stator {
 
 using cpython::Frame;
 
+// operator.pos
+static PyObject* identity_function() {
+  static PyObject* const function = [] {
+    const auto module = Ref<>::steal(PyImport_ImportModule("_operator"));
+    return module ? PyObject_GetAttrString(module.get(), "pos") : nullptr;
+  }();
+  return function;
+}
+
 bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** sp) {
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
@@ -40,8 +49,13 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
   if (instruction.opcode == Opcode::CALL_KW) sp--;
   PyObject** const base = sp - instruction.argument - 2;
   const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
-  PyObject* callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
+  PyObject*& callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
   PyObject** const arguments = has_self ? base + 1 : base + 2;
+  if (has_symbols_ && sp - arguments == 1 && domain_.is_symbolic(arguments[0])) {
+    // int(n) is n itself, and so is float(f): the classes would ask for the number.
+    PyTypeObject* own = PyIndex_Check(arguments[0]) ? &PyLong_Type : &PyFloat_Type;
+    if (callable == reinterpret_cast<PyObject*>(own)) Py_SETREF(callable, Py_NewRef(identity_function()));
+  }
   return before_call_with(callable, arguments, sp - arguments);
 }
 

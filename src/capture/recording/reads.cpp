@@ -30,10 +30,39 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
   PyObject* value = look_up(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
+  if (value != nullptr && varying_ != nullptr && varying_->has_numbers() &&
+      (PyLong_CheckExact(value) || PyFloat_CheckExact(value)) && see_number(dict, key, value)) {
+    return true;
+  }
+  if (PyErr_Occurred()) return false;
   DictGuard& guard = guards_.dict(dict);
   if (!guard.whole) guard.reads.push_back({Ref<>::share(key), expect(value)});
   if (value != nullptr) pin(value, {Origin::item, dict, Ref<>::share(key)});
   return true;
+}
+
+// A number that changed between calls: while the capture lasts, its symbol stands in its place, so that
+// whoever reads it sees the symbol. False: it stays a constant, or an error is set.
+bool Recording::see_number(PyObject* dict, PyObject* key, PyObject* value) {
+  if (guards_.reads_key(dict, key)) return false;
+  const std::string name = number_source(source(dict), key);
+  if (!varying_->number(name)) return false;
+  DomainCapture::NumberSymbol symbol = capture_.number(value, name);
+  if (!symbol.stands || !journal_.dict_key(dict, key)) return false;
+  guards_.add(NumberGuard{dict, Ref<>::share(key), symbol.is_real, symbol.index}, dict);
+  if (PyDict_SetItem(dict, key, symbol.stands.get()) < 0) return false;
+  expect_symbols();
+  stand_ins_.push_back({dict, Ref<>::share(key), std::move(symbol.stands)});
+  return true;
+}
+
+bool Recording::is_stand_in(PyObject* dict, PyObject* key, PyObject* object) const {
+  for (const StandIn& known : stand_ins_) {
+    if (known.symbol.get() == object && known.dict == dict &&
+        PyObject_RichCompareBool(known.key.get(), key, Py_EQ) == 1)
+      return true;
+  }
+  return false;
 }
 
 bool Recording::read_dict(PyObject* dict) {

@@ -157,6 +157,15 @@ void Recording::note_result(PyObject* result, bool made) {
   }
 }
 
+void Recording::see_symbols(PyObject*& result) {
+  Ref<> other = domain_.in_place_of(result);
+  PyErr_Clear();
+  if (!other) return;
+  PyObject* old = result;
+  result = other.release();
+  Py_DECREF(old);
+}
+
 // Frames entered by the instruction itself come and go before its result is on the stack.
 bool Recording::take_pending(PyObject** sp) {
   for (size_t i = pending_.size(); i > 0; i--) {
@@ -164,6 +173,7 @@ bool Recording::take_pending(PyObject** sp) {
     const Pending::Kind kind = pending_[i - 1].kind;
     pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i) - 1,
                    pending_.end());  // what lies above belongs to frames that were left by an error
+    if (has_symbols_ && sp[-1] != nullptr) see_symbols(sp[-1]);
     if (kind == Pending::cached) return note_cached_result(sp[-1]);
     note_result(sp[-1], kind == Pending::made);
     return true;

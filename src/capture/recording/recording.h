@@ -133,6 +133,12 @@ class Recording {
   bool read_behaviour(PyObject* object);
 
   const Domain& domain() const { return domain_; }
+  // The capture has symbols: numbers that C code makes of them are replaced by what the domain offers.
+  void expect_symbols() { has_symbols_ = true; }
+  // Numbers that changed between calls become symbols where they are read.
+  void expect_changes(const Varying* varying) { varying_ = varying; }
+  // The symbol that stands for a number in the place where it was read.
+  bool is_stand_in(PyObject* dict, PyObject* key, PyObject* object) const;
 
  private:
   static constexpr size_t kLongestSource = 2000;
@@ -204,11 +210,21 @@ class Recording {
 
   bool take_pending(PyObject** sp);
   uint32_t add_source(PyObject* object, SourceTexts& texts);
+  // Where C code returned a symbolic number: what captured code is to see of it.
+  void see_symbols(PyObject*& result);
+  bool see_number(PyObject* dict, PyObject* key, PyObject* value);
 
   const Domain& domain_;
   DomainCapture& capture_;
   GuardSet& guards_;
   CaptureStop stop_;
+  bool has_symbols_ = false;
+  const Varying* varying_ = nullptr;
+  struct StandIn {
+    PyObject* dict;
+    Ref<> key, symbol;
+  };
+  std::vector<StandIn> stand_ins_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
   PyFunctionObject* proven_function_ = nullptr;

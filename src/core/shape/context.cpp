@@ -1,6 +1,7 @@
 // src/core/shape/context.cpp: making symbols, deciding predicates, checking guards.
 #include "core/shape/context.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/shape/text.h"
@@ -12,11 +13,20 @@ Dim Context::size_symbol(int64_t hint, std::string_view source) {
 }
 
 Dim Context::int_symbol(int64_t hint, std::string_view source) {
-  return new_symbol(hint, source, Range::all());
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (hint < -kMost || hint > kMost) return hint;
+  return new_symbol(hint, source, Range{-kMost, kMost});
+}
+
+std::optional<RealId> Context::real_symbol(double hint, std::string_view source) {
+  if (real_symbols_.size() >= Bindings::kReals) return std::nullopt;
+  const RealId real = reals_.add_symbol(hint);
+  real_symbols_.push_back({"f" + std::to_string(real_symbols_.size()), std::string(source), real});
+  return real;
 }
 
 Dim Context::new_symbol(int64_t hint, std::string_view source, Range range) {
-  if (hint == 0 || hint == 1) return hint;
+  if (hint == 0 || hint == 1 || symbols_.size() >= Bindings::kInts) return hint;
   return add_symbol("s" + std::to_string(symbols_.size()), source, range, hint);
 }
 
@@ -63,23 +73,57 @@ int64_t Context::specialize(Dim dim, LineId line) {
   return *value;
 }
 
-std::optional<size_t> Context::first_failure(std::span<const int64_t> bindings) const {
+bool Context::decide(RealGuard::Kind kind, RealId a, RealId b) {
+  const bool truth = RealTable::compare(kind, reals_[a].hint, reals_[b].hint);
+  if (reals_[a].kind == RealKind::kConstant && reals_[b].kind == RealKind::kConstant) return truth;
+  const RealGuard guard{kind, a, b, truth};
+  if (std::ranges::find(real_guards_, guard) == real_guards_.end()) {
+    real_guards_.push_back(guard);
+    real_guard_lines_.push_back(line_);
+  }
+  return truth;
+}
+
+double Context::specialize(RealId real) {
+  const double hint = reals_[real].hint;
+  decide(RealGuard::Kind::kSameBits, real, reals_.constant(hint));
+  return hint;
+}
+
+std::optional<size_t> Context::first_failure(std::span<const int64_t> bindings,
+                                             std::span<const double> reals) const {
   for (size_t i = 0; i < symbols_.size(); ++i) {
     if (!symbols_[i].range.contains(bindings[i])) return i;
   }
   for (size_t i = 0; i < guards_.size(); ++i) {
     if (exprs_.evaluate(guards_[i].predicate, bindings).value_or(0) == 0) return symbols_.size() + i;
   }
+  for (size_t i = 0; i < real_guards_.size(); ++i) {
+    if (!reals_.holds(real_guards_[i], bindings, reals)) return symbols_.size() + guards_.size() + i;
+  }
   return std::nullopt;
 }
 
-std::string Context::check_text(size_t index) const {
-  if (index >= symbols_.size()) return text(*this, guards_[index - symbols_.size()].predicate);
+std::string Context::check_text(size_t index, SymbolText symbols) const {
+  if (index >= symbols_.size() + guards_.size()) {
+    const RealGuard& guard = real_guards_[index - symbols_.size() - guards_.size()];
+    constexpr const char* kWords[] = {" == ", " < ", " <= ", " == "};
+    const std::string comparison = text(*this, guard.a, symbols) + kWords[static_cast<size_t>(guard.kind)] +
+                                   text(*this, guard.b, symbols);
+    return guard.expected ? comparison : "not " + comparison;
+  }
+  if (index >= symbols_.size()) return text(*this, guards_[index - symbols_.size()].predicate, symbols);
   const Symbol& symbol = symbols_[index];
-  std::string result = symbol.name;
+  std::string result = symbols == SymbolText::kNames ? symbol.name : symbol.source;
   if (symbol.range.low != Range::kLowest) result = std::to_string(symbol.range.low) + " <= " + result;
   if (symbol.range.high != Range::kHighest) result += " <= " + std::to_string(symbol.range.high);
   return result;
+}
+
+LineId Context::check_line(size_t index) const {
+  if (index < symbols_.size()) return LineId::kNone;
+  index -= symbols_.size();
+  return index < guards_.size() ? guards_[index].line : real_guard_lines_[index - guards_.size()];
 }
 
 }  // namespace stator::shape

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,8 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/shape/bindings.h"
 #include "core/shape/dim.h"
 #include "core/shape/expr.h"
+#include "core/shape/real.h"
 #include "core/user_line.h"
 
 namespace stator::shape {
@@ -30,14 +33,30 @@ struct SizeGuard {
   LineId line;
 };
 
-class Context {
+// How a symbol stands in a text: s0, or its source, arg0.size(0).
+enum class SymbolText : uint8_t { kNames, kSources };
+
+struct RealSymbol {
+  std::string name;  // f0, f1, …
+  std::string source;
+  RealId real;
+};
+
+// Held by std::shared_ptr where symbolic numbers leave the capture's own structures.
+class Context : public std::enable_shared_from_this<Context> {
  public:
+  Context() = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
   // A size that changed between calls. 0 and 1 are specialised: such a hint stays a number, and every other
   // size is known to be at least 2, so broadcasting and emptiness need no guard. (The caller guards the
   // number itself.)
   Dim size_symbol(int64_t hint, std::string_view source);
-  // A Python int that changed. 0 and 1 stay numbers; the symbol ranges over all integers.
+  // A Python int that changed. 0 and 1 stay numbers, and so does what products of a few could overflow.
   Dim int_symbol(int64_t hint, std::string_view source);
+  // A Python float that changed. nullopt: there are too many symbols already.
+  std::optional<RealId> real_symbol(double hint, std::string_view source);
   // Precondition: the name is not taken.
   ExprId add_symbol(std::string_view name, std::string_view source, Range range, std::optional<int64_t> hint);
 
@@ -45,6 +64,9 @@ class Context {
   const ExprTable& exprs() const { return exprs_; }
   std::span<const Symbol> symbols() const { return symbols_; }
   std::optional<ExprId> find_symbol(std::string_view name) const;
+  RealTable& reals() { return reals_; }
+  const RealTable& reals() const { return reals_; }
+  std::span<const RealSymbol> real_symbols() const { return real_symbols_; }
 
   // The value at capture; nullopt where it depends on a symbol without one or divides by zero.
   std::optional<int64_t> hint(Dim dim) const;
@@ -57,19 +79,35 @@ class Context {
   int64_t specialize(Dim dim, LineId line);
   int64_t specialize(Dim dim) { return specialize(dim, line_); }
   void add_guard(ExprId predicate, LineId line);
+  // The same for floats.
+  bool decide(RealGuard::Kind kind, RealId a, RealId b);
+  double specialize(RealId real);
 
   // The line to which decisions of Size operators are ascribed.
   void set_line(LineId line) { line_ = line; }
   LineId line() const { return line_; }
 
   std::span<const SizeGuard> guards() const { return guards_; }
+  std::span<const RealGuard> real_guards() const { return real_guards_; }
 
   // Checks on a hit, without allocation: bindings holds one number for each symbol.
-  // Indices: symbols first (their range), then guards. nullopt: all hold.
-  std::optional<size_t> first_failure(std::span<const int64_t> bindings) const;
-  std::string check_text(size_t index) const;  // `2 <= s0`, `s0*s1 <= 512`
+  // Indices: symbols first (their range), then guards, then those of floats. nullopt: all hold.
+  std::optional<size_t> first_failure(std::span<const int64_t> bindings,
+                                      std::span<const double> reals = {}) const;
+  std::optional<size_t> first_failure(const Bindings& bindings) const {
+    return first_failure(std::span(bindings.ints).first(symbols_.size()),
+                         std::span(bindings.reals).first(real_symbols_.size()));
+  }
+  bool has_symbols() const { return !symbols_.empty() || !real_symbols_.empty(); }
+  size_t check_count() const { return symbols_.size() + guards_.size() + real_guards_.size(); }
+  // `2 <= s0`, `s0*s1 <= 512`
+  std::string check_text(size_t index, SymbolText symbols = SymbolText::kNames) const;
+  LineId check_line(size_t index) const;  // of the user's code; LineId::kNone for a range
   std::optional<int64_t> evaluate(Dim dim, std::span<const int64_t> bindings) const {
     return dim.is_expr() ? exprs_.evaluate(dim.expr(), bindings) : dim.number();
+  }
+  double evaluate(RealId real, const Bindings& bindings) const {
+    return reals_.evaluate(real, bindings.ints, bindings.reals);
   }
 
  private:
@@ -79,6 +117,10 @@ class Context {
   std::vector<Symbol> symbols_;
   std::vector<SizeGuard> guards_;
   std::unordered_map<ExprId, size_t> guarded_;
+  RealTable reals_{exprs_};
+  std::vector<RealSymbol> real_symbols_;
+  std::vector<RealGuard> real_guards_;
+  std::vector<LineId> real_guard_lines_;
   LineId line_ = LineId::kNone;
 };
 

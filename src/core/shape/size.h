@@ -20,6 +20,7 @@ class Size {
 
   bool is_symbolic() const { return context_ != nullptr; }
   Dim dim() const { return dim_; }
+  Context* context() const { return context_; }  // nullptr for a number
   // The number at capture, without a guard: for choices that do not change the result, and for messages.
   int64_t hint() const { return context_ ? context_->hint(dim_).value_or(0) : dim_.number(); }
   // The number at capture, guarded.

@@ -1,6 +1,8 @@
 // src/core/shape/text.cpp: printing expressions with few parentheses.
 #include "core/shape/text.h"
 
+#include <charconv>
+
 namespace stator::shape {
 namespace {
 
@@ -9,7 +11,8 @@ enum Strength { kComparison, kSum, kProduct, kAtom };
 
 class Printer {
  public:
-  Printer(const Context& context, std::string* out) : context_(context), exprs_(context.exprs()), out_(out) {}
+  Printer(const Context& context, SymbolText symbols, std::string* out)
+      : context_(context), exprs_(context.exprs()), symbols_(symbols), out_(out) {}
 
   void print(ExprId id, Strength at_least) {
     const Expr& e = exprs_[id];
@@ -20,7 +23,7 @@ class Printer {
         *out_ += std::to_string(e.number);
         break;
       case ExprKind::kSymbol:
-        *out_ += context_.symbols()[static_cast<size_t>(e.number)].name;
+        *out_ += text_of(context_.symbols()[static_cast<size_t>(e.number)]);
         break;
       case ExprKind::kProduct:
         print_joined(e, "*", kAtom);
@@ -151,6 +154,10 @@ class Printer {
     print_side(sum, id, -1, constant);
   }
 
+  const std::string& text_of(const Symbol& symbol) const {
+    return symbols_ == SymbolText::kNames ? symbol.name : symbol.source;
+  }
+
   bool has_both_signs(const Expr& sum) const {
     bool positive = false, negative = false;
     for (int64_t coefficient : exprs_.coefficients(sum)) (coefficient < 0 ? negative : positive) = true;
@@ -159,23 +166,57 @@ class Printer {
 
   const Context& context_;
   const ExprTable& exprs_;
+  SymbolText symbols_;
   std::string* out_;
 };
 
-}  // namespace
-
-void append_text(const Context& context, ExprId expr, std::string* out) {
-  Printer(context, out).print(expr, kComparison);
+void append_real(const Context& context, RealId id, SymbolText symbols, std::string* out) {
+  const Real& real = context.reals()[id];
+  constexpr const char* kSigns[] = {"", "", "", " + ", " - ", " * ", " / ", " ** ", "-"};
+  switch (real.kind) {
+    case RealKind::kConstant: {
+      char buffer[32];
+      const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, real.number);
+      out->append(buffer, end);
+      return;
+    }
+    case RealKind::kSymbol: {
+      const RealSymbol& symbol = context.real_symbols()[real.index];
+      *out += symbols == SymbolText::kNames ? symbol.name : symbol.source;
+      return;
+    }
+    case RealKind::kFromInt:
+      *out += "float(" + text(context, ExprId{real.index}, symbols) + ")";
+      return;
+    default:
+      *out += '(';
+      if (real.kind != RealKind::kNeg) append_real(context, real.a, symbols, out);
+      *out += kSigns[static_cast<size_t>(real.kind)];
+      append_real(context, real.b, symbols, out);
+      *out += ')';
+  }
 }
 
-std::string text(const Context& context, ExprId expr) {
+}  // namespace
+
+void append_text(const Context& context, ExprId expr, std::string* out, SymbolText symbols) {
+  Printer(context, symbols, out).print(expr, kComparison);
+}
+
+std::string text(const Context& context, ExprId expr, SymbolText symbols) {
   std::string out;
-  append_text(context, expr, &out);
+  append_text(context, expr, &out, symbols);
   return out;
 }
 
 std::string text(const Context& context, Dim dim) {
   return dim.is_expr() ? text(context, dim.expr()) : std::to_string(dim.number());
+}
+
+std::string text(const Context& context, RealId real, SymbolText symbols) {
+  std::string out;
+  append_real(context, real, symbols, &out);
+  return out;
 }
 
 }  // namespace stator::shape

@@ -8,10 +8,12 @@
 
 namespace stator::shape {
 
-// `4*s0 + s1//2 - 1`, `s0 % 8 == 0`, `2 <= s0`, `min(s0, 128)`.
-std::string text(const Context& context, ExprId expr);
+// `4*s0 + s1//2 - 1`, `s0 % 8 == 0`, `2 <= s0`, `min(s0, 128)`; floats `(f0 * 0.5)`.
+std::string text(const Context& context, ExprId expr, SymbolText symbols = SymbolText::kNames);
 std::string text(const Context& context, Dim dim);
-void append_text(const Context& context, ExprId expr, std::string* out);
+std::string text(const Context& context, RealId real, SymbolText symbols = SymbolText::kNames);
+void append_text(const Context& context, ExprId expr, std::string* out,
+                 SymbolText symbols = SymbolText::kNames);
 
 struct ParsedExpr {
   ExprId expr{};

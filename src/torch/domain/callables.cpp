@@ -41,6 +41,7 @@ const Names kPure = {
     "_len_torch_dispatch_stack",
     "_log_api_usage_once",
     "_get_cudnn_enabled",
+    "_get_deterministic_algorithms",
     "_is_alias_of",
     "_jit_tree_views",
     "is_autocast_available",

@@ -4,18 +4,16 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <algorithm>
 #include <string>
+
+#include "torch/session.h"
 
 namespace stator {
 namespace {
 
-std::string list(const std::vector<int64_t>& numbers) {
-  std::string text = "[";
-  for (size_t i = 0; i < numbers.size(); i++) text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
-  return text + "]";
-}
-
-class MetadataGuard final : public TensorGuard {
+// All but sizes and strides.
+class MetadataGuard : public TensorGuard {
  public:
   explicit MetadataGuard(PyObject* object) : type_(Py_TYPE(object)) {
     const at::Tensor& tensor = THPVariable_Unpack(object);
@@ -29,30 +27,117 @@ class MetadataGuard final : public TensorGuard {
     leaf_ = tensor.is_leaf();
   }
 
-  bool holds(PyObject* object) const override {
-    if (Py_TYPE(object) != type_) return false;
+  uint64_t changed_sizes(PyObject* object) const override {
+    if (Py_TYPE(object) != type_) return 0;
     const at::Tensor& tensor = THPVariable_Unpack(object);
-    const auto* impl = tensor.unsafeGetTensorImpl();
-    return impl->key_set() == keys_ && impl->dtype() == dtype_ && impl->device() == device_ &&
-           impl->sizes().equals(sizes_) && impl->strides().equals(strides_) &&
-           impl->requires_grad() == requires_grad_ && (!requires_grad_ || tensor.is_leaf() == leaf_);
+    if (!is_alike(tensor) || tensor.dim() != static_cast<int64_t>(sizes_.size())) return 0;
+    uint64_t changed = 0;
+    const auto sizes = tensor.sizes();
+    for (size_t i = 0; i < sizes_.size() && i < 64; i++) {
+      if (is_number(i) && sizes[i] != sizes_[i]) changed |= uint64_t{1} << i;
+    }
+    return changed;
   }
 
   std::string expected() const override {
     std::string text = type_->tp_name;
     text += " ";
     text += std::string(dtype_.name());
-    text += " " + list(sizes_) + " strides " + list(strides_) + " on " + device_.str();
+    text += " " + list(sizes_, true) + " strides " + list(strides_, false) + " on " + device_.str();
     return requires_grad_ ? text + ", requires grad" : text;
   }
 
- private:
+ protected:
+  bool is_alike(const at::Tensor& tensor) const {
+    const auto* impl = tensor.unsafeGetTensorImpl();
+    return impl->key_set() == keys_ && impl->dtype() == dtype_ && impl->device() == device_ &&
+           impl->requires_grad() == requires_grad_ && (!requires_grad_ || tensor.is_leaf() == leaf_);
+  }
+  // Whether the size of this dimension, or its stride, is a number.
+  virtual bool is_number(size_t) const { return true; }
+  virtual bool is_stride_number(size_t) const { return true; }
+
   PyTypeObject* type_;
+  std::vector<int64_t> sizes_, strides_;  // as they were at the capture
+
+ private:
+  std::string list(const std::vector<int64_t>& numbers, bool sizes) const {
+    std::string text = "[";
+    for (size_t i = 0; i < numbers.size(); i++) {
+      text += i == 0 ? "" : ", ";
+      text += (sizes ? is_number(i) : is_stride_number(i)) ? std::to_string(numbers[i]) : "*";
+    }
+    return text + "]";
+  }
+
   c10::DispatchKeySet keys_;
   caffe2::TypeMeta dtype_;
   c10::Device device_ = c10::kCPU;
-  std::vector<int64_t> sizes_, strides_;
   bool requires_grad_ = false, leaf_ = true;
+};
+
+class StaticGuard final : public MetadataGuard {
+ public:
+  using MetadataGuard::MetadataGuard;
+
+  bool holds(PyObject* object, shape::Bindings&) const override {
+    if (Py_TYPE(object) != type_) return false;
+    const at::Tensor& tensor = THPVariable_Unpack(object);
+    const auto* impl = tensor.unsafeGetTensorImpl();
+    return impl->sizes().equals(sizes_) && impl->strides().equals(strides_) && is_alike(tensor);
+  }
+};
+
+// Some sizes are symbols, and strides that follow from sizes are compared with what follows.
+class SymbolicGuard final : public MetadataGuard {
+ public:
+  SymbolicGuard(PyObject* object, const TensorMeta& meta) : MetadataGuard(object) {
+    const shape::Context* context = nullptr;
+    for (const Size& size : meta.sizes) {
+      if (size.is_symbolic()) context = size.context();
+    }
+    const at::Tensor& tensor = THPVariable_Unpack(object);
+    size_t inner = kNone;
+    dims_.resize(meta.sizes.size());
+    for (size_t i : stride_order(tensor)) {
+      const Size& size = meta.sizes[i];
+      if (size.is_symbolic())
+        dims_[i].symbol = static_cast<size_t>(context->exprs()[size.dim().expr()].number);
+      if (meta.strides[i].is_symbolic()) dims_[i].inner = inner;
+      inner = i;
+    }
+  }
+
+  bool holds(PyObject* object, shape::Bindings& bindings) const override {
+    if (Py_TYPE(object) != type_) return false;
+    const at::Tensor& tensor = THPVariable_Unpack(object);
+    const auto* impl = tensor.unsafeGetTensorImpl();
+    const auto sizes = impl->sizes(), strides = impl->strides();
+    if (sizes.size() != dims_.size() || !is_alike(tensor)) return false;
+    for (size_t i = 0; i < dims_.size(); i++) {
+      const Dimension& dim = dims_[i];
+      if (dim.symbol != kNone) {
+        bindings.ints[dim.symbol] = sizes[i];
+      } else if (sizes[i] != sizes_[i]) {
+        return false;
+      }
+      const int64_t stride =
+          dim.inner == kNone ? strides_[i] : strides[dim.inner] * std::max<int64_t>(sizes[dim.inner], 1);
+      if (strides[i] != stride) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  struct Dimension {
+    size_t symbol = kNone;
+    size_t inner = kNone;  // the stride is the size times the stride of this dimension
+  };
+  bool is_number(size_t i) const override { return dims_[i].symbol == kNone; }
+  bool is_stride_number(size_t i) const override { return dims_[i].inner == kNone; }
+
+  std::vector<Dimension> dims_;
 };
 
 }  // namespace
@@ -70,11 +155,21 @@ bool is_plain_tensor_type(PyTypeObject* type) {
   return reinterpret_cast<PyObject*>(type) == parameter_class;
 }
 
-std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object) {
-  if (!is_plain_tensor_type(Py_TYPE(object))) return nullptr;
+static bool can_be_guarded(PyObject* object) {
+  if (!is_plain_tensor_type(Py_TYPE(object))) return false;
   const at::Tensor& tensor = THPVariable_Unpack(object);
-  if (tensor.layout() != c10::kStrided || tensor.unsafeGetTensorImpl()->is_python_dispatch()) return nullptr;
-  return std::make_unique<MetadataGuard>(object);
+  return tensor.layout() == c10::kStrided && !tensor.unsafeGetTensorImpl()->is_python_dispatch();
+}
+
+std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object) {
+  return can_be_guarded(object) ? std::make_unique<StaticGuard>(object) : nullptr;
+}
+
+std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object, const TensorMeta& meta) {
+  if (!can_be_guarded(object)) return nullptr;
+  const bool symbolic = std::ranges::any_of(meta.sizes, [](const Size& size) { return size.is_symbolic(); });
+  if (!symbolic) return std::make_unique<StaticGuard>(object);
+  return std::make_unique<SymbolicGuard>(object, meta);
 }
 
 }  // namespace stator

@@ -23,6 +23,7 @@
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/opaque_call.h"
+#include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
 #include "torch/session.h"
@@ -56,6 +57,36 @@ class CompilingFlag {
   py::object old_;
 };
 
+// The sizes that torch._dynamo.mark_dynamic and mark_static speak of, over what the engine found.
+uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
+  const auto bits = [&](const char* name) {
+    const Ref<> marks = Ref<>::steal(PyObject_GetAttrString(tensor, name));
+    const Ref<> iterator = Ref<>::steal(marks ? PyObject_GetIter(marks.get()) : nullptr);
+    uint64_t found = 0;
+    while (const Ref<> item = Ref<>::steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
+      const long dim = PyLong_AsLong(item.get());
+      if (dim >= 0 && dim < 64) found |= uint64_t{1} << dim;
+    }
+    PyErr_Clear();
+    return found;
+  };
+  if (!PyObject_HasAttrString(tensor, "_dynamo_dynamic_indices") &&
+      !PyObject_HasAttrString(tensor, "_dynamo_weak_dynamic_indices") &&
+      !PyObject_HasAttrString(tensor, "_dynamo_static_indices")) {
+    return varying;
+  }
+  return (varying | bits("_dynamo_dynamic_indices") | bits("_dynamo_weak_dynamic_indices")) &
+         ~bits("_dynamo_static_indices");
+}
+
+bool is_constant_size(PyObject* object) {
+  if (!THPSize_Check(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+    if (is_sym_number(PyTuple_GET_ITEM(object, i))) return false;
+  }
+  return true;
+}
+
 class TorchCapture final : public DomainCapture {
  public:
   explicit TorchCapture(GraphBackend backend) : backend_(backend), session_(std::make_shared<Session>()) {
@@ -80,10 +111,15 @@ class TorchCapture final : public DomainCapture {
       at::autocast::decrement_nesting();
   }
 
-  Ref<> input(PyObject* tensor, const std::string& name) override {
+  Ref<> input(PyObject* tensor, const std::string& name, uint64_t varying,
+              std::unique_ptr<TensorGuard>& guard) override {
     try {
-      auto tracer =
-          Ref<>::steal(THPVariable_Wrap(session_->input(THPVariable_Unpack(tensor), input_name(name), name)));
+      guard = make_tensor_guard(tensor);
+      if (!guard) return {};
+      const at::Tensor& real = THPVariable_Unpack(tensor);
+      auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(real, input_name(name), name, varying)));
+      const TensorMeta& meta = session_->lift(real).meta;
+      if (!meta.sizes.empty()) guard = make_tensor_guard(tensor, meta);
       if (tracer && Py_TYPE(tracer.get()) != Py_TYPE(tensor) &&
           PyObject_SetAttrString(tracer.get(), "__class__", reinterpret_cast<PyObject*>(Py_TYPE(tensor))) <
               0) {
@@ -110,13 +146,41 @@ class TorchCapture final : public DomainCapture {
   bool runs_own_code() const override { return session_->own_python != 0; }
   size_t recorded() const override { return session_->graph.nodes().size(); }
 
+  NumberSymbol number(PyObject* value, const std::string& name) override {
+    try {
+      shape::Context& shapes = session_->shapes();
+      if (PyFloat_CheckExact(value)) {
+        const auto real = shapes.real_symbol(PyFloat_AS_DOUBLE(value), name);
+        if (!real) return {};
+        session_->add_real_input(*real, name);
+        return {to_python(SymNumber::of(*real, shapes)), true, shapes.reals()[*real].index};
+      }
+      int overflow = 0;
+      const int64_t hint = PyLong_AsLongLongAndOverflow(value, &overflow);
+      const shape::Dim dim = overflow == 0 ? shapes.int_symbol(hint, name) : shape::Dim(0);
+      if (!dim.is_expr()) return {};
+      const auto index = static_cast<uint32_t>(shapes.exprs()[dim.expr()].number);
+      return {to_python(SymNumber::of(Size(dim, &shapes))), false, index};
+    } catch (const std::exception& error) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+      return {};
+    }
+  }
+
+  std::shared_ptr<const shape::Context> symbols() const override {
+    return session_->shapes().has_symbols() ? session_->graph.shared_shapes() : nullptr;
+  }
+
   const Break* broken() const override { return session_->broken ? &*session_->broken : nullptr; }
 
   bool finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) override {
     try {
-      std::vector<at::Tensor> tensors;
-      for (PyObject* output : outputs) tensors.push_back(THPVariable_Unpack(output));
-      session_->finish(tensors);
+      std::vector<ir::ValueId> values;
+      for (PyObject* output : outputs) {
+        values.push_back(is_sym_number(output) ? session_->output_value(*number_of(output))
+                                               : session_->output_value(THPVariable_Unpack(output)));
+      }
+      session_->finish(values);
       session_->leave();
       entered_ = false;
       flag_.set(false);
@@ -180,9 +244,15 @@ class TorchDomain final : public Domain {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
   }
   bool is_immutable(PyObject* object) const override {
-    return THPDtype_Check(object) || THPDevice_Check(object) || THPSize_Check(object) ||
-           THPLayout_Check(object) || THPMemoryFormat_Check(object);
+    return THPDtype_Check(object) || THPDevice_Check(object) || is_constant_size(object) ||
+           THPLayout_Check(object) || THPMemoryFormat_Check(object) || is_sym_number(object);
   }
+  uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const override {
+    return sizes_with_marks(tensor, varying);
+  }
+  bool is_symbolic(PyObject* object) const override { return is_sym_number(object); }
+  Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
+  bool runs_plainly(PyCodeObject* code) const override { return is_sym_number_code(code); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
   bool attribute_is_an_object(PyObject* name) const override {

@@ -1,0 +1,47 @@
+// capture/guards/varying.h: which numbers that a function sees have differed from call to call.
+#ifndef STATOR_CAPTURE_GUARDS_VARYING_H
+#define STATOR_CAPTURE_GUARDS_VARYING_H
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace stator {
+
+enum class DynamicSizes : uint8_t { changed, always, never };
+
+// Kept with a compiled function: a capture is static first, and what a later call changes is a symbol in the
+// captures after that.
+class Varying {
+ public:
+  DynamicSizes policy = DynamicSizes::changed;
+
+  // The sizes of the tensor with this source text that are symbols, a bit for each dimension.
+  uint64_t sizes(const std::string& source) const {
+    if (policy == DynamicSizes::always) return ~uint64_t{0};
+    const auto found = sizes_.find(source);
+    return found == sizes_.end() ? 0 : found->second;
+  }
+  bool has_numbers() const { return !numbers_.empty(); }
+  bool number(const std::string& source) const { return numbers_.count(source) != 0; }
+
+  void note_sizes(const std::string& source, uint64_t changed) {
+    if (changed != 0 && policy == DynamicSizes::changed) sizes_[source] |= changed;
+  }
+  void note_number(const std::string& source) {
+    if (policy != DynamicSizes::never) numbers_.insert(source);
+  }
+  void clear() {
+    sizes_.clear();
+    numbers_.clear();
+  }
+
+ private:
+  std::unordered_map<std::string, uint64_t> sizes_;
+  std::unordered_set<std::string> numbers_;
+};
+
+}  // namespace stator
+
+#endif

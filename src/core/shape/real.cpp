@@ -1,0 +1,103 @@
+// src/core/shape/real.cpp: making and evaluating float expressions.
+#include "core/shape/real.h"
+
+#include <bit>
+#include <cmath>
+
+#include "core/shape/expr.h"
+
+namespace stator::shape {
+
+RealId RealTable::intern(const Real& real) {
+  // Captures have a handful of these: a search is cheaper than a table.
+  for (size_t i = 0; i < reals_.size(); ++i) {
+    const Real& known = reals_[i];
+    if (known.kind == real.kind && known.index == real.index && known.a == real.a && known.b == real.b &&
+        std::bit_cast<uint64_t>(known.number) == std::bit_cast<uint64_t>(real.number)) {
+      return static_cast<RealId>(i);
+    }
+  }
+  reals_.push_back(real);
+  return static_cast<RealId>(reals_.size() - 1);
+}
+
+RealId RealTable::constant(double number) {
+  return intern({.kind = RealKind::kConstant, .number = number, .hint = number});
+}
+
+RealId RealTable::add_symbol(double hint) {
+  return intern({.kind = RealKind::kSymbol, .index = symbols_++, .hint = hint});
+}
+
+RealId RealTable::from_int(ExprId expr, double hint) {
+  return intern({.kind = RealKind::kFromInt, .index = static_cast<uint32_t>(expr), .hint = hint});
+}
+
+RealId RealTable::binary(RealKind kind, RealId a, RealId b) {
+  const double hint = apply(kind, (*this)[a].hint, (*this)[b].hint);
+  if ((*this)[a].kind == RealKind::kConstant && (*this)[b].kind == RealKind::kConstant) return constant(hint);
+  return intern({.kind = kind, .a = a, .b = b, .hint = hint});
+}
+
+RealId RealTable::neg(RealId a) {
+  const Real& real = (*this)[a];
+  if (real.kind == RealKind::kConstant) return constant(-real.number);
+  return intern({.kind = RealKind::kNeg, .a = a, .b = a, .hint = -real.hint});
+}
+
+double RealTable::apply(RealKind kind, double a, double b) {
+  switch (kind) {
+    case RealKind::kAdd:
+      return a + b;
+    case RealKind::kSub:
+      return a - b;
+    case RealKind::kMul:
+      return a * b;
+    case RealKind::kDiv:
+      return a / b;
+    case RealKind::kPow:
+      return std::pow(a, b);
+    case RealKind::kNeg:
+      return -a;
+    default:
+      return a;
+  }
+}
+
+double RealTable::evaluate(RealId id, std::span<const int64_t> ints, std::span<const double> reals) const {
+  const Real& real = (*this)[id];
+  switch (real.kind) {
+    case RealKind::kConstant:
+      return real.number;
+    case RealKind::kSymbol:
+      return reals[real.index];
+    case RealKind::kFromInt:
+      return static_cast<double>(ints_.evaluate(ExprId{real.index}, ints).value_or(0));
+    case RealKind::kNeg:
+      return -evaluate(real.a, ints, reals);
+    default:
+      return apply(real.kind, evaluate(real.a, ints, reals), evaluate(real.b, ints, reals));
+  }
+}
+
+bool RealTable::compare(RealGuard::Kind kind, double a, double b) {
+  switch (kind) {
+    case RealGuard::Kind::kEqual:
+      return a == b;
+    case RealGuard::Kind::kLess:
+      return a < b;
+    case RealGuard::Kind::kLessEqual:
+      return a <= b;
+    case RealGuard::Kind::kSameBits:
+      return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+  }
+  return false;
+}
+
+bool RealTable::holds(const RealGuard& guard, std::span<const int64_t> ints,
+                      std::span<const double> reals) const {
+  return compare(guard.kind, evaluate(guard.a, ints, reals), evaluate(guard.b, ints, reals)) ==
+         guard.expected;
+}
+
+}  // namespace stator::shape

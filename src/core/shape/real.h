@@ -1,0 +1,79 @@
+// src/core/shape/real.h: floats that are known only when the program runs: expressions over float symbols.
+//
+// No algebra: a float expression is computed as Python computes it, operation by operation, so that replays
+// give the bits that eager gives.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/shape/dim.h"
+
+namespace stator::shape {
+
+class ExprTable;
+
+// An expression of one shape::Context; equal ids are equal expressions.
+enum class RealId : uint32_t {};
+
+enum class RealKind : uint8_t {
+  kConstant,  // number
+  kSymbol,    // index
+  kFromInt,   // of the integer expression `index`
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kNeg,
+};
+
+struct Real {
+  RealKind kind = RealKind::kConstant;
+  uint32_t index = 0;
+  RealId a{}, b{};
+  double number = 0;  // kConstant: its value
+  double hint = 0;    // the value at capture
+};
+
+// A comparison of two floats that a capture relied on. Its negation is kept by `expected`: with NaN the
+// opposite comparison would be something else.
+struct RealGuard {
+  enum class Kind : uint8_t { kEqual, kLess, kLessEqual, kSameBits };
+  Kind kind;
+  RealId a, b;
+  bool expected;
+  bool operator==(const RealGuard&) const = default;
+};
+
+class RealTable {
+ public:
+  explicit RealTable(const ExprTable& ints) : ints_(ints) {}
+
+  RealId constant(double number);
+  RealId add_symbol(double hint);
+  RealId from_int(ExprId expr, double hint);
+  // Precondition of kDiv and kPow: Python gives a float for the hints, and guards keep it so.
+  RealId binary(RealKind kind, RealId a, RealId b);
+  RealId neg(RealId a);
+
+  const Real& operator[](RealId id) const { return reals_[static_cast<uint32_t>(id)]; }
+  size_t size() const { return reals_.size(); }
+  uint32_t symbol_count() const { return symbols_; }
+
+  double evaluate(RealId id, std::span<const int64_t> ints, std::span<const double> reals) const;
+  bool holds(const RealGuard& guard, std::span<const int64_t> ints, std::span<const double> reals) const;
+
+  static double apply(RealKind kind, double a, double b);
+  static bool compare(RealGuard::Kind kind, double a, double b);
+
+ private:
+  RealId intern(const Real& real);
+
+  const ExprTable& ints_;
+  std::vector<Real> reals_;
+  uint32_t symbols_ = 0;
+};
+
+}  // namespace stator::shape

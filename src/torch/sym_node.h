@@ -1,0 +1,30 @@
+// src/torch/sym_node.h: symbolic numbers as torch carries them: c10::SymNode, SymInt, SymFloat.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/SymFloat.h>
+#include <c10/core/SymInt.h>
+#include <c10/core/SymNodeImpl.h>
+
+#include <memory>
+#include <optional>
+
+#include "torch/sym_number.h"
+#include "torch/tensor_meta.h"
+
+namespace stator {
+
+// A plain number becomes a plain SymInt.
+c10::SymInt to_sym_int(const Size& size);
+
+// The size behind a SymInt of ours; one of anybody else's is asked for its number.
+Size to_size(const c10::SymInt& value);
+
+// What a SymInt, SymFloat or number in a boxed argument stands for. Nothing where it is no int and no float.
+std::optional<SymNumber> to_number(const c10::IValue& value);
+std::optional<SymNumber> to_number(const c10::SymNode& node);
+
+// Precondition: it is symbolic.
+c10::SymNode to_node(const SymNumber& number);
+
+}  // namespace stator

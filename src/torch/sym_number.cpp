@@ -1,0 +1,152 @@
+// src/torch/sym_number.cpp: Python's arithmetic on ints and floats that may be symbols.
+#include "torch/sym_number.h"
+
+#include <cfloat>
+
+namespace stator {
+
+using shape::Context;
+using shape::RealGuard;
+using shape::RealId;
+using shape::RealKind;
+using shape::Size;
+
+SymNumber SymNumber::of(RealId real, Context& context) {
+  const shape::Real& known = context.reals()[real];
+  if (known.kind == RealKind::kConstant) return of(known.number);
+  SymNumber number;
+  number.is_real = true;
+  number.real = real;
+  number.context = &context;
+  return number;
+}
+
+double SymNumber::hint() const {
+  if (!is_real) return static_cast<double>(integer.hint());
+  return real ? context->reals()[*real].hint : constant;
+}
+
+double SymNumber::specialize() const {
+  if (!is_real) return static_cast<double>(integer.specialize());
+  return real ? context->specialize(*real) : constant;
+}
+
+namespace {
+
+RealId as_real(const SymNumber& number, Context& context) {
+  if (number.is_real) return number.real ? *number.real : context.reals().constant(number.constant);
+  if (!number.integer.is_symbolic())
+    return context.reals().constant(static_cast<double>(number.integer.dim().number()));
+  return context.reals().from_int(number.integer.dim().expr(), number.hint());
+}
+
+std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a, const SymNumber& b,
+                                        Context& context) {
+  const RealId x = as_real(a, context), y = as_real(b, context);
+  shape::RealTable& reals = context.reals();
+  switch (operation) {
+    case Arithmetic::add:
+      return SymNumber::of(reals.binary(RealKind::kAdd, x, y), context);
+    case Arithmetic::sub:
+      return SymNumber::of(reals.binary(RealKind::kSub, x, y), context);
+    case Arithmetic::mul:
+      return SymNumber::of(reals.binary(RealKind::kMul, x, y), context);
+    case Arithmetic::truediv:
+      if (context.decide(RealGuard::Kind::kEqual, y, reals.constant(0.0))) return std::nullopt;
+      return SymNumber::of(reals.binary(RealKind::kDiv, x, y), context);
+    case Arithmetic::pow: {
+      // Otherwise Python may give a complex number or raise.
+      if (!context.decide(RealGuard::Kind::kLess, reals.constant(0.0), x)) return std::nullopt;
+      const RealId power = reals.binary(RealKind::kPow, x, y);
+      if (!context.decide(RealGuard::Kind::kLessEqual, power, reals.constant(DBL_MAX))) return std::nullopt;
+      return SymNumber::of(power, context);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<SymNumber> power(Size base, Size exponent) {
+  constexpr int64_t kMost = 8;
+  if (exponent.is_symbolic()) return std::nullopt;
+  const int64_t count = exponent.dim().number();
+  if (count < 0 || count > kMost) return std::nullopt;
+  Size result = 1;
+  for (int64_t i = 0; i < count; ++i) result *= base;
+  return SymNumber::of(result);
+}
+
+}  // namespace
+
+std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, const SymNumber& b) {
+  Context* context = a.context != nullptr ? a.context : b.context;
+  if (context == nullptr || (a.context != nullptr && b.context != nullptr && a.context != b.context))
+    return std::nullopt;
+  if (a.is_real || b.is_real || operation == Arithmetic::truediv)
+    return calculate_real(operation, a, b, *context);
+  switch (operation) {
+    case Arithmetic::add:
+      return SymNumber::of(a.integer + b.integer);
+    case Arithmetic::sub:
+      return SymNumber::of(a.integer - b.integer);
+    case Arithmetic::mul:
+      return SymNumber::of(a.integer * b.integer);
+    case Arithmetic::floordiv:
+      if (b.integer == Size(0)) return std::nullopt;
+      return SymNumber::of(floordiv(a.integer, b.integer));
+    case Arithmetic::mod:
+      if (b.integer == Size(0)) return std::nullopt;
+      return SymNumber::of(a.integer % b.integer);
+    case Arithmetic::pow:
+      return power(a.integer, b.integer);
+    default:
+      return std::nullopt;
+  }
+}
+
+SymNumber negate(const SymNumber& a) {
+  if (!a.is_real) return SymNumber::of(-a.integer);
+  if (!a.real) return SymNumber::of(-a.constant);
+  return SymNumber::of(a.context->reals().neg(*a.real), *a.context);
+}
+
+bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
+  if (!a.is_real && !b.is_real) {
+    switch (comparison) {
+      case Comparison::lt:
+        return a.integer < b.integer;
+      case Comparison::le:
+        return a.integer <= b.integer;
+      case Comparison::eq:
+        return a.integer == b.integer;
+      case Comparison::ne:
+        return !(a.integer == b.integer);
+      case Comparison::gt:
+        return b.integer < a.integer;
+      case Comparison::ge:
+        return b.integer <= a.integer;
+    }
+  }
+  Context* context = a.context != nullptr ? a.context : b.context;
+  const auto decide = [&](RealGuard::Kind kind, const SymNumber& x, const SymNumber& y) {
+    if (context == nullptr) return shape::RealTable::compare(kind, x.hint(), y.hint());
+    return context->decide(kind, as_real(x, *context), as_real(y, *context));
+  };
+  switch (comparison) {
+    case Comparison::lt:
+      return decide(RealGuard::Kind::kLess, a, b);
+    case Comparison::le:
+      return decide(RealGuard::Kind::kLessEqual, a, b);
+    case Comparison::eq:
+      return decide(RealGuard::Kind::kEqual, a, b);
+    case Comparison::ne:
+      return !decide(RealGuard::Kind::kEqual, a, b);
+    case Comparison::gt:
+      return decide(RealGuard::Kind::kLess, b, a);
+    case Comparison::ge:
+      return decide(RealGuard::Kind::kLessEqual, b, a);
+  }
+  return false;
+}
+
+}  // namespace stator
