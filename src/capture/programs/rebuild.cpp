@@ -49,6 +49,8 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   };
   if (recording.domain().is_tensor(value) || recording.domain().is_symbolic(value)) {
     step.kind = Kind::tensor;
+    // A number that was only written somewhere is held by nobody once the writes are undone.
+    if (!recording.domain().is_tensor(value)) step.object = Ref<>::share(value);
     step.tensor = capture.tensors.size();
     capture.tensors.push_back(value);
     return index;
