@@ -91,7 +91,8 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   if (kind == CallKind::script) return stop(BreakCode::kScriptUnderGrad, type->tp_name);
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    if (const std::optional<bool> marked = before_marked_method(method, callable, arguments, count)) return *marked;
+    if (const std::optional<bool> marked = before_marked_method(method, callable, arguments, count))
+      return *marked;
   }
   if (method != nullptr && is_python_function(method) && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     if (!is_known(callable))

@@ -48,7 +48,7 @@ bool Recording::see_number(PyObject* dict, PyObject* key, PyObject* value) {
   const std::string name = number_source(source(dict), key);
   if (!varying_->number(name)) return false;
   DomainCapture::NumberSymbol symbol = capture_.number(value, name);
-  if (!symbol.stands || !journal_.dict_key(dict, key)) return false;
+  if (!symbol.stands || !journal_.dict_key(dict, key, value)) return false;
   guards_.add(NumberGuard{dict, Ref<>::share(key), symbol.is_real, symbol.index}, dict);
   if (PyDict_SetItem(dict, key, symbol.stands.get()) < 0) return false;
   expect_symbols();
