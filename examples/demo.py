@@ -127,7 +127,7 @@ def main() -> int:
     title = f"A transformer of {len(model.blocks)} layers, torch {torch.__version__}, one thread"
     notes = [
         f"Stator's graph: {entry.nodes} operators, {len(entry.guards)} guards. The beginning:",
-        *entry.graph.splitlines()[:4],
+        *[line for line in entry.graph.splitlines() if " = input " not in line][:4],
         "  …",
     ]
     show(rows, title, notes)

@@ -144,12 +144,12 @@ def test_generators_of_the_run() -> None:
 
 
 def test_too_many_captures_end_in_one_warning() -> None:
-    compiled = capture.Compiled(lambda n: n + 1, limit=3)
-    for n in range(3):
-        assert compiled(n) == n + 1
-    with pytest.warns(RuntimeWarning, match=r"3 captures of one function.*L\[.n.\] == 2"):
-        assert compiled(7) == 8
-    assert compiled(8) == 9
+    compiled = capture.Compiled(lambda n: n + "!", limit=3)
+    for n in "abc":
+        assert compiled(n) == n + "!"
+    with pytest.warns(RuntimeWarning, match=r"3 captures of one function.*L\[.n.\] == 'c'"):
+        assert compiled("d") == "d!"
+    assert compiled("e") == "e!"
 
 
 def test_a_whole_capture_or_an_error() -> None:
