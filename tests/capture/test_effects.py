@@ -308,3 +308,18 @@ def test_one_list_that_is_given_twice() -> None:
         assert compiled([], []) == (False, 0)
         assert compiled(same, same) == (True, 1)
         assert same == [1]
+
+
+def test_a_write_to_what_another_write_lets_go_of() -> None:
+    def program(w: Any, n: int) -> int:
+        old = w.table
+        w.table = {}
+        old["late"] = n
+        return len(old)
+
+    compiled = capture.Compiled(program)
+    for _ in range(3):
+        w = world()
+        for n in range(3):
+            assert compiled(w, n) == (3 if n == 0 else 1)
+            assert w.table == {}

@@ -110,9 +110,16 @@ bool Effects::describe(Rebuild& rebuild, Rebuild::Capture& capture) {
 }
 
 bool Effects::apply(const std::vector<Ref<>>& values, PyObject* const* arguments) const {
+  // A write may let go of what another one writes to.
+  std::vector<Ref<>> targets;
+  targets.reserve(effects_.size());
   for (const Effect& effect : effects_) {
     PyObject* target = effect.target != nullptr ? effect.target : effect.path.find(arguments);
-    if (target == nullptr || !apply_one(effect, target, values)) return false;
+    if (target == nullptr) return false;
+    targets.push_back(Ref<>::share(target));
+  }
+  for (size_t i = 0; i < effects_.size(); i++) {
+    if (!apply_one(effects_[i], targets[i].get(), values)) return false;
   }
   return true;
 }
