@@ -1,6 +1,7 @@
 """Captures of Python without tensors: reads are guarded, writes are never repeated wrongly."""
 
 import importlib
+import signal
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -210,3 +211,22 @@ def test_a_counter_counts() -> None:
     assert [compiled(2), compiled(2), compiled(3)] == [2, 4, 7]
     assert counter.n == 7
     assert compiled.breaks == []
+
+
+def test_a_signal_reaches_its_handler_once_and_ends_a_capture() -> None:
+    seen: list[int] = []
+
+    def program(n: int) -> int:
+        total = 0
+        while not seen and total < n:
+            total += 1
+        return min(total, 1)
+
+    before = signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        assert capture.Compiled(program)(1 << 40) in (0, 1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen == [signal.SIGALRM]

@@ -93,6 +93,18 @@ PyObject* first_argument(Frame* frame) {
                                                                                    : nullptr;
 }
 
+// Signals, pending calls, and other threads that want the GIL. The code of handlers is no part of a capture
+// and must not be lost with it: a capture lets other threads run, and ends where anything else waits.
+template <class How>
+bool attend(PyThreadState* thread, [[maybe_unused]] cpython::EvalBreaker breaker) {
+  if constexpr (How::kCaptures) {
+    PyEval_RestoreThread(PyEval_SaveThread());
+    if (!cpython::wants_attention(breaker)) return true;
+    return thread_context.recording->stop(BreakCode::kAsynchronousEvent);
+  }
+  return give_attention(thread);
+}
+
 template <class How>
 PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) {
   static const void* const labels[] = {
@@ -164,7 +176,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
 #define NEXT_AFTER_CALL_AND_ATTENTION()                                   \
   do {                                                                    \
     if (cpython::wants_attention(breaker)) [[unlikely]] {                 \
-      if (!give_attention(thread)) goto error;                            \
+      if (!attend<How>(thread, breaker)) goto error;                      \
     }                                                                     \
     if (*evaluator != &eval_hook && *evaluator != nullptr) [[unlikely]] { \
       ip++;                                                               \
