@@ -114,7 +114,8 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
       instruction.kind = Instruction::Kind::python;
       instruction.function =
           std::static_pointer_cast<OpaqueFunction>(graph.constant(graph.operands(node)[0]).object);
-      instruction.arguments.push_back(make_template(graph, graph.operands(node)[1], nullptr, body.expressions));
+      instruction.arguments.push_back(
+          make_template(graph, graph.operands(node)[1], nullptr, body.expressions));
       body.instructions.push_back(std::move(instruction));
       continue;
     } else if (is_number_operator(node.op)) {
