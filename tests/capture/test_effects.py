@@ -317,9 +317,8 @@ def test_a_write_to_what_another_write_lets_go_of() -> None:
         old["late"] = n
         return len(old)
 
-    compiled = capture.Compiled(program)
     for _ in range(3):
-        w = world()
+        compiled, w = capture.Compiled(program), world()
         for n in range(3):
             assert compiled(w, n) == (3 if n == 0 else 1)
             assert w.table == {}

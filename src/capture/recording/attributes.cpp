@@ -103,14 +103,17 @@ bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
   auto of = Ref<>::steal(PyObject_GetAttrString(super, "__self_class__"));
   if (!after || !of) return false;
   if (!PyType_Check(of.get())) return stop(BreakCode::kUnguardable, "super() without an object");
-  auto* type = reinterpret_cast<PyTypeObject*>(of.get());
+  return read_attribute_behind(after.get(), reinterpret_cast<PyTypeObject*>(of.get()), name);
+}
+
+bool Recording::read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* name) {
   if (!read_type(type)) return false;
   bool behind = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
     PyObject* value = behind ? cpython::own_attribute(reinterpret_cast<PyTypeObject*>(base), name) : nullptr;
     if (value != nullptr) return pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name);
-    behind = behind || base == after.get();
+    behind = behind || base == after;
   }
   return true;
 }

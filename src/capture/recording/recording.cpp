@@ -233,9 +233,14 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::LOAD_METHOD:
       if (instruction.opcode == Opcode::LOAD_ATTR) expect_result();
       return read_attribute(TOP(1), name(argument));
-    case Opcode::LOAD_SUPER_ATTR:
-      return read_behaviour(TOP(1)) &&
-             (!PyType_Check(TOP(2)) || read_type(reinterpret_cast<PyTypeObject*>(TOP(2))));
+    case Opcode::LOAD_SUPER_ATTR: {
+      if (!PyType_Check(TOP(2))) return true;  // raises
+      expect_result();
+      auto* of = reinterpret_cast<PyTypeObject*>(TOP(1));
+      const bool by_class =
+          PyType_Check(TOP(1)) && PyType_IsSubtype(of, reinterpret_cast<PyTypeObject*>(TOP(2)));
+      return read_attribute_behind(TOP(2), by_class ? of : Py_TYPE(TOP(1)), name(argument >> 2));
+    }
     case Opcode::STORE_ATTR:
       return before_attribute_write(TOP(1), name(argument));
     case Opcode::DELETE_ATTR:
@@ -327,6 +332,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::IMPORT_FROM:
       return read_attribute(TOP(1), name(argument));
 
+    case Opcode::CALL_INTRINSIC_1:
+      return before_intrinsic(argument, TOP(1));
     case Opcode::GET_LEN:
     case Opcode::MATCH_KEYS:
       return read_contents(TOP(1));
@@ -340,12 +347,20 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::BEFORE_ASYNC_WITH:
     case Opcode::CHECK_EG_MATCH:
     case Opcode::PREP_RERAISE_STAR:
-    case Opcode::CALL_INTRINSIC_1:
     case Opcode::CALL_INTRINSIC_2:
       return stop(BreakCode::kOpcode, opcode_name(instruction.opcode));
     default:
       return true;  // moves values, jumps, raises or returns
   }
+}
+
+bool Recording::before_intrinsic(int number, PyObject* operand) {
+  constexpr int kStopIterationError = 3, kUnaryPositive = 5, kListToTuple = 6;
+  if (number == kStopIterationError) return true;
+  if (number != kUnaryPositive && number != kListToTuple)
+    return stop(BreakCode::kOpcode, opcode_name(Opcode::CALL_INTRINSIC_1));
+  expect_result();
+  return read_contents(operand);
 }
 
 bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {

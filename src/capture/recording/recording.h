@@ -169,6 +169,8 @@ class Recording {
   bool read_instance_attribute(PyObject* owner, PyObject* name);
   bool read_object(PyObject* object);
   bool read_super_attribute(PyObject* super, PyObject* name);
+  bool read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* name);
+  bool before_intrinsic(int number, PyObject* operand);
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
   bool read_registry();
