@@ -151,40 +151,44 @@ bool ArgumentSpec::matches(PyObject* value, std::vector<PyObject*>& tensors,
   return false;
 }
 
-void ArgumentSpec::note_changes(PyObject* value, Varying& varying) const {
+bool ArgumentSpec::note_changes(PyObject* value, Varying& varying) const {
   switch (kind_) {
     case Kind::tensor:
       varying.note_sizes(name_, guard_->changed_sizes(value));
-      break;
+      return true;
     case Kind::constant:
       // True and False are values of a flag, not sizes of something.
       if (Py_TYPE(value) == Py_TYPE(expected_.object) && !expected_.matches(value) &&
           (PyLong_CheckExact(value) || PyFloat_CheckExact(value)))
         varying.note_number(name_);
-      break;
-    case Kind::number:
-      break;
+      return true;
     case Kind::tuple:
-    case Kind::list:
-      if (kind_ == Kind::tuple ? !PyTuple_CheckExact(value) : !PyList_CheckExact(value)) return;
-      if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return;
-      for (size_t i = 0; i < children_.size(); i++)
-        children_[i].note_changes(PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i)), varying);
-      break;
+    case Kind::list: {
+      if (kind_ == Kind::tuple ? !PyTuple_CheckExact(value) : !PyList_CheckExact(value)) return false;
+      if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
+      bool same = true;
+      for (size_t i = 0; i < children_.size(); i++) {
+        PyObject* item = PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i));
+        same = children_[i].note_changes(item, varying) && same;
+      }
+      return same;
+    }
     case Kind::dict: {
       if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size()))
-        return;
+        return false;
       PyObject *key, *item;
       Py_ssize_t position = 0;
+      bool same = true;
       for (size_t i = 0; i < children_.size() && PyDict_Next(value, &position, &key, &item); i++) {
-        if (!expect(keys_[i].get()).matches(key)) return;
-        children_[i].note_changes(item, varying);
+        if (!expect(keys_[i].get()).matches(key)) return false;
+        same = children_[i].note_changes(item, varying) && same;
       }
-      break;
+      return same;
     }
-    case Kind::immutable:
     case Kind::object:
-      break;
+      return value == expected_.object && (weak_ ? PyWeakref_GET_OBJECT(kept_.get()) == value : true);
+    default:
+      return true;
   }
 }
 

@@ -25,7 +25,8 @@ class ArgumentSpec {
   // described one.
   bool matches(PyObject* value, std::vector<PyObject*>& tensors, shape::Bindings& bindings) const;
   // Notes the sizes and numbers in which `value` differs, where it is else of the same structure.
-  void note_changes(PyObject* value, Varying& varying) const;
+  // Whether the objects in it are those of the capture, so that its guards may look at what they lead to.
+  bool note_changes(PyObject* value, Varying& varying) const;
   std::string text() const;
 
  private:

@@ -239,9 +239,11 @@ void Entry::note_changes(PyObject* const* arguments, Py_ssize_t count, PyObject*
                                       PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1)) {
     return;
   }
+  bool same = true;
   for (Py_ssize_t i = 0; i < total; i++)
-    arguments_[static_cast<size_t>(i)].note_changes(arguments[i], varying);
-  guards_.note_changes(varying);
+    same = arguments_[static_cast<size_t>(i)].note_changes(arguments[i], varying) && same;
+  // What another object led to may be gone.
+  if (same) guards_.note_changes(varying);
 }
 
 PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arguments,
