@@ -322,3 +322,13 @@ def test_a_write_to_what_another_write_lets_go_of() -> None:
         for n in range(3):
             assert compiled(w, n) == (3 if n == 0 else 1)
             assert w.table == {}
+
+
+def test_an_argument_that_contains_itself() -> None:
+    def program(items: list[Any]) -> int:
+        return len(items[0])
+
+    items: list[Any] = []
+    items.append(items)
+    compiled = capture.Compiled(program)
+    assert [compiled(items), compiled(items)] == [1, 1]

@@ -102,6 +102,12 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   std::vector<PyObject*> tensors;
   std::vector<Ref<>> stand_ins;
   const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
+  // Before anything is copied: one that contains itself occurs twice as well.
+  if (const auto containers = count_containers(arguments, total)) {
+    entry->containers_ = *containers;
+  } else {
+    return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
+  }
   for (Py_ssize_t i = 0; i < total; i++) {
     const std::string name =
         i < count ? names.positional(i) : ArgumentNames::keyword(PyTuple_GET_ITEM(keywords, i - count));
@@ -111,11 +117,6 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     entry->arguments_.back() = std::move(spec);
     if (!stands) return give_up(BreakCode::kUnguardable, name);
     stand_ins.push_back(std::move(stands));
-  }
-  if (const auto containers = count_containers(arguments, total)) {
-    entry->containers_ = *containers;
-  } else {
-    return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
   }
   for (PyObject* tensor : tensors) {
     const auto first = std::find(tensors.begin(), tensors.end(), tensor);
