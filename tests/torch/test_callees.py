@@ -123,3 +123,18 @@ def test_recursion_below_a_break(recursive: bool) -> None:
     x = torch.zeros(2)
     assert torch.equal(compiled(x), outer(x))
     assert torch.equal(compiled(x), outer(x))
+
+
+def test_a_way_that_breaks_beside_one_that_is_captured_is_not_tried_without_end() -> None:
+    def program(x: torch.Tensor, reads: bool) -> torch.Tensor:
+        return x + float(x.sum()) if reads else x + 1
+
+    compiled = capture.Compiled(program, limit=4)
+    x = torch.ones(3)
+    compiled(x, False)
+    for _ in range(50):
+        assert torch.equal(compiled(x, True), x + 3)
+        assert torch.equal(compiled(x, False), x + 1)
+    assert len(compiled.breaks) == 4
+    assert len(compiled.misses) == 4
+    assert compiled.entries[0]["hits"] == 50

@@ -185,7 +185,10 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
       entry->hits++;
       return entry->run(tensors, arguments, bindings);
     }
-    if (thread_stance == Stance::run_only || Engine::get().capturing)
+    // A way through the function that breaks is not tried again and again beside those that are captured.
+    const int limit = state.limit < 0 ? settings.recompile_limit : state.limit;
+    const bool breaks_often = static_cast<int>(state.stops.size()) >= limit;
+    if (thread_stance == Stance::run_only || Engine::get().capturing || breaks_often)
       return call_natively(self, arguments, flags, keywords);
     if (!state.entries.empty()) state.misses.push_back(failed);
     return capture_and_call(self, arguments, flags, keywords);

@@ -98,6 +98,8 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
       *result = entry->run(tensors, call.arguments.data(), bindings);
       return true;
     }
+    // A way through the function that breaks is not tried again and again beside those that are captured.
+    if (static_cast<int>(of->stops.size()) >= limit_ || Engine::get().capturing) return false;
     if (!of->entries.empty()) of->misses.push_back(failed);
     return capture(*of, function, call, result);
   } catch (const std::exception&) {

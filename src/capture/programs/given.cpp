@@ -1,6 +1,10 @@
 // capture/programs/given.cpp: the places of the arguments' containers.
 #include "capture/programs/given.h"
 
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
 namespace stator {
 
 PyObject* GivenPath::find(PyObject* const* arguments) const {
@@ -18,14 +22,32 @@ PyObject* GivenPath::find(PyObject* const* arguments) const {
 
 namespace {
 
-bool note(PyObject* value, std::unordered_set<PyObject*>& seen) {
+// The containers seen so far. Few calls have many, and a call that hits allocates nothing for these.
+struct Seen {
+  std::array<PyObject*, 16> first{};
+  size_t count = 0;
+  std::unordered_set<PyObject*> more;
+
+  bool add(PyObject* container) {
+    const auto end = first.begin() + static_cast<std::ptrdiff_t>(std::min(count, first.size()));
+    if (std::find(first.begin(), end, container) != end) return false;
+    if (count < first.size()) {
+      first[count++] = container;
+      return true;
+    }
+    count++;
+    return more.insert(container).second;
+  }
+};
+
+bool note(PyObject* value, Seen& seen) {
   if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
-    if (PyList_CheckExact(value) && !seen.insert(value).second) return false;
+    if (PyList_CheckExact(value) && !seen.add(value)) return false;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
       if (!note(PySequence_Fast_GET_ITEM(value, i), seen)) return false;
     }
   } else if (PyDict_CheckExact(value)) {
-    if (!seen.insert(value).second) return false;
+    if (!seen.add(value)) return false;
     PyObject *key, *item;
     Py_ssize_t position = 0;
     while (PyDict_Next(value, &position, &key, &item)) {
@@ -38,11 +60,11 @@ bool note(PyObject* value, std::unordered_set<PyObject*>& seen) {
 }  // namespace
 
 std::optional<size_t> count_containers(PyObject* const* arguments, Py_ssize_t count) {
-  std::unordered_set<PyObject*> seen;
+  Seen seen;
   for (Py_ssize_t i = 0; i < count; i++) {
     if (!note(arguments[i], seen)) return std::nullopt;
   }
-  return seen.size();
+  return seen.count;
 }
 
 void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& path) {

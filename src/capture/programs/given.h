@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "capture/cpython/ref.h"
