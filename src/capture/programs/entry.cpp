@@ -170,6 +170,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     }
     entry->captured_.push_back(tensor.get());
   }
+  entry->reached_ = entry->captured_;
+  std::sort(entry->reached_.begin(), entry->reached_.end());
   for (PyObject* tensor : tensors) {
     if (recording.is_pinned(tensor))
       return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
@@ -222,7 +224,7 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
       if (j != first_of_[i]) return fail("the same arguments are one and the same tensor");
       break;
     }
-    if (std::find(captured_.begin(), captured_.end(), tensors[i]) != captured_.end()) {
+    if (std::binary_search(reached_.begin(), reached_.end(), tensors[i])) {
       return fail("no argument is a tensor that the function reaches by itself");
     }
   }

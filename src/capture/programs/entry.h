@@ -53,6 +53,7 @@ class Entry {
   std::unique_ptr<TensorProgram> program_;
   std::vector<PyObject*> captured_;  // inputs that are no arguments (borrowed: the guards prove them),
                                      // nullptr for those that are
+  std::vector<PyObject*> reached_;   // captured_ in order, to be searched
   std::vector<size_t> first_of_;     // for each tensor of the arguments: the first one that is the same
   size_t containers_ = 0;            // lists and dictionaries among the arguments
   std::shared_ptr<const shape::Context> symbols_;  // nothing in a static capture

@@ -84,7 +84,12 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
                 : PyCFunction_Check(value) ? Kind::builtin
                                            : Kind::frozenset;
     if (PyCFunction_Check(value)) step.object = Ref<>::share(value);
-    if (PyTuple_Check(value)) step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
+    if (PyTuple_Check(value)) {
+      step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
+      // torch.return_types and the like are struct sequences, with a constructor of their own.
+      const bool is_structure = PyObject_HasAttrString(step.object.get(), "n_sequence_fields") != 0;
+      step.construct = is_structure ? type->tp_new : PyTuple_Type.tp_new;
+    }
   } else if (!is_made_here(value, recording)) {
     return stopped();
   } else if (PyList_CheckExact(value)) {
@@ -226,13 +231,7 @@ Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) co
   if (step.object.get() == reinterpret_cast<PyObject*>(&PyTuple_Type)) return tuple;
   auto arguments = Ref<>::steal(PyTuple_Pack(1, tuple.get()));
   auto* type = reinterpret_cast<PyTypeObject*>(step.object.get());
-  // torch.return_types and the like are struct sequences, with a constructor of their own.
-  newfunc construct = type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_base == &PyTuple_Type &&
-                              type->tp_new != PyTuple_Type.tp_new && type->tp_itemsize != 0 &&
-                              PyObject_HasAttrString(step.object.get(), "n_sequence_fields")
-                          ? type->tp_new
-                          : PyTuple_Type.tp_new;
-  return Ref<>::steal(arguments ? construct(type, arguments.get(), nullptr) : nullptr);
+  return Ref<>::steal(arguments ? step.construct(type, arguments.get(), nullptr) : nullptr);
 }
 
 bool Rebuild::fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const {

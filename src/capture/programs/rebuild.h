@@ -50,10 +50,11 @@ class Rebuild {
     size_t tensor = 0;
     Ref<> object;  // object: itself; instance and tuple: the class
     PyObject* pinned =
-        nullptr;                // borrowed: the guards prove it, and nothing is kept that the program dropped
-    GivenPath path;             // given
-    std::vector<size_t> parts;  // steps of the items; of a dictionary: keys and values in turn
-    size_t attributes = SIZE_MAX;                 // instance: the step of its dictionary
+        nullptr;  // borrowed: the guards prove it, and nothing is kept that the program dropped
+    newfunc construct = nullptr;   // tuple: of its class
+    GivenPath path;                // given
+    std::vector<size_t> parts;     // steps of the items; of a dictionary: keys and values in turn
+    size_t attributes = SIZE_MAX;  // instance: the step of its dictionary
     std::vector<std::pair<Ref<>, size_t>> slots;  // instance: member descriptors and their values
   };
   bool add_parts(size_t step, PyObject* value, Capture& capture);
