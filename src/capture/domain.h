@@ -43,6 +43,8 @@ class TensorWatch {
   // Every one of them is the same in all that its guard looks at. The objects are alive: other guards prove
   // it.
   virtual bool unchanged() const = 0;
+  // Every guard holds, though something changed: what is there now is what is compared from now on.
+  virtual void renew() = 0;
 };
 
 // The tensor program of one capture, ready to run.

@@ -65,20 +65,20 @@ PyObject* callee_rows(const CalleeCaptures& callees) {
   if (!list) return nullptr;
   for (const auto& [code, of] : callees.codes()) {
     std::vector<std::string> texts;
-    for (const CaptureStop& stop : of.stops) texts.push_back(text_of(stop));
+    for (const CaptureStop& stop : of->cache.stops()) texts.push_back(text_of(stop));
     uint64_t hits = 0;
     auto entries = Ref<>::steal(PyList_New(0));
     if (!entries) return nullptr;
-    for (const auto& serving : of.entries) {
+    for (const auto& serving : of->cache.entries()) {
       hits += serving.entry->hits;
       auto row = Ref<>::steal(entry_row(*serving.entry));
       if (!row || PyList_Append(entries.get(), row.get()) < 0) return nullptr;
     }
     auto breaks = Ref<>::steal(strings(texts));
-    auto stops = Ref<>::steal(stop_rows(of.stops));
+    auto stops = Ref<>::steal(stop_rows(of->cache.stops()));
     if (!breaks || !stops) return nullptr;
-    auto row = Ref<>::steal(Py_BuildValue("{s:s,s:n,s:K,s:O,s:O,s:O}", "name", of.name.c_str(), "captures",
-                                          static_cast<Py_ssize_t>(of.entries.size()), "hits",
+    auto row = Ref<>::steal(Py_BuildValue("{s:s,s:n,s:K,s:O,s:O,s:O}", "name", of->name.c_str(), "captures",
+                                          static_cast<Py_ssize_t>(of->cache.entries().size()), "hits",
                                           static_cast<unsigned long long>(hits), "breaks", breaks.get(),
                                           "entries", entries.get(), "stops", stops.get()));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;

@@ -325,6 +325,7 @@ bool GuardSet::check(std::string* failed, shape::Bindings& bindings) {
   for (size_t guard : tensors_) {
     if (!check_slowly(guard, failed, bindings)) return false;
   }
+  if (watch_ != nullptr) watch_->renew();
   return true;
 }
 
@@ -398,6 +399,12 @@ ListGuard& GuardSet::list(PyObject* list, Py_ssize_t length) {
   const auto [found, fresh] = seen_.emplace(list, guards_.size());
   if (fresh) add(ListGuard{list, false, std::vector<ExpectedValue>(static_cast<size_t>(length))}, list);
   return std::get<ListGuard>(guards_[found->second]);
+}
+
+void GuardSet::read(PyObject* dict_object, PyObject* key, PyObject* value) {
+  DictGuard& guard = dict(dict_object);
+  if (guard.whole || !reads_.insert({dict_object, key}).second) return;
+  guard.reads.push_back({Ref<>::share(key), expect(value)});
 }
 
 bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -164,6 +165,8 @@ class GuardSet {
 
   DictGuard& dict(PyObject* dict);
   ListGuard& list(PyObject* list, Py_ssize_t length);
+  // An item of a dictionary, or its absence, was relied on.
+  void read(PyObject* dict, PyObject* key, PyObject* value);
   bool reads_key(PyObject* dict, PyObject* key) const;
   // False if it was there already.
   bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
@@ -186,6 +189,16 @@ class GuardSet {
   SourceTexts texts_;
   std::vector<Ref<>> kept_;
   std::unordered_map<const void*, size_t> seen_;
+  struct Read {
+    const PyObject *dict, *key;  // interned keys: one object each
+    bool operator==(const Read&) const = default;
+  };
+  struct HashRead {
+    size_t operator()(const Read& read) const {
+      return std::hash<const void*>()(read.dict) * 31 + std::hash<const void*>()(read.key);
+    }
+  };
+  std::unordered_set<Read, HashRead> reads_;
 };
 
 }  // namespace stator

@@ -7,8 +7,10 @@ namespace stator {
 
 using cpython::Frame;
 
+namespace {
+
 // The arguments of a frame that has not started, as a call would give them.
-struct CalleeCaptures::Call {
+struct FrameArguments {
   std::vector<PyObject*> arguments;  // borrowed from the frame
   Py_ssize_t positional = 0;
   Ref<> keywords;  // names
@@ -41,27 +43,35 @@ struct CalleeCaptures::Call {
     keywords = Ref<>::steal(names ? PyList_AsTuple(names.get()) : nullptr);
     return static_cast<bool>(keywords);
   }
+  Call call() const { return {arguments.data(), positional, keywords.get()}; }
 };
+
+}  // namespace
 
 bool CalleeCaptures::wants(const Call& call) const {
   if (every_) return true;
-  for (PyObject* argument : call.arguments) {
-    if (argument != nullptr && domain_.is_tensor(argument)) return true;
+  for (Py_ssize_t i = 0; i < call.total(); i++) {
+    if (call.arguments[i] != nullptr && domain_.is_tensor(call.arguments[i])) return true;
   }
   return false;
 }
 
-CalleeCaptures::OfCode* CalleeCaptures::find(PyCodeObject* code) {
+std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code) {
   auto* object = reinterpret_cast<PyObject*>(code);
-  OfCode& of = codes_[code];
-  if (!of.code || PyWeakref_GET_OBJECT(of.code.get()) != object) {
-    of = OfCode{};
-    of.varying.policy = options_.varying != nullptr ? options_.varying->policy : DynamicSizes::never;
-    of.code = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
-    if (const char* name = PyUnicode_AsUTF8(code->co_qualname)) of.name = name;
-    if (!of.code) PyErr_Clear();
+  std::shared_ptr<OfCode>& of = codes_[code];
+  // Another code object may stand where one was freed.
+  if (of && PyWeakref_GET_OBJECT(of->code.get()) == object) return of;
+  of = nullptr;
+  auto reference = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
+  const char* name = PyUnicode_AsUTF8(code->co_qualname);
+  if (!reference || name == nullptr) {
+    PyErr_Clear();
+    codes_.erase(code);
+    return nullptr;
   }
-  return of.code ? &of : nullptr;
+  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}});
+  of->cache.varying.policy = options_.varying != nullptr ? options_.varying->policy : DynamicSizes::never;
+  return of;
 }
 
 bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
@@ -72,80 +82,23 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
     return false;
   }
   try {
-    OfCode* of = find(frame->code);
-    if (of == nullptr || of->native) return false;
-    Call call;
-    if (!call.take(frame)) {
+    const std::shared_ptr<OfCode> of = find(frame->code);
+    if (of == nullptr || of->cache.given_up()) return false;
+    FrameArguments arguments;
+    if (!arguments.take(frame)) {
       PyErr_Clear();
       return false;
     }
+    const Call call = arguments.call();
     if (!wants(call)) return false;
-    auto* function = reinterpret_cast<PyFunctionObject*>(frame->function);
-    std::vector<PyObject*> tensors;
-    shape::Bindings bindings;
-    std::string failed;
-    for (const OfCode::Serving& serving : of->entries) {
-      if (!serving.function.matches(function)) {
-        failed = "the function has other cells or defaults";
-        continue;
-      }
-      const std::shared_ptr<Entry> entry = serving.entry;
-      if (!entry->serves(domain_, call.arguments.data(), call.positional, call.keywords.get(), tensors,
-                         bindings, &failed))
-        continue;
-      entry->hits++;
-      Engine::get().statistics.served++;
-      *result = entry->run(tensors, call.arguments.data(), bindings);
-      return true;
-    }
-    // A way through the function that breaks is not tried again and again beside those that are captured.
-    if (static_cast<int>(of->stops.size()) >= limit_ || Engine::get().capturing) return false;
-    if (!of->entries.empty()) of->misses.push_back(failed);
-    return capture(*of, function, call, result);
+    CacheListener listener;
+    const auto answer =
+        of->cache.call(domain_, frame->function, call, options_, limit_, true, listener, result);
+    if (answer == CaptureCache::Answer::raised) PyErr_Clear();
+    return answer == CaptureCache::Answer::served;
   } catch (const std::exception&) {
     return false;
   }
-}
-
-bool CalleeCaptures::capture(OfCode& of, PyFunctionObject* function, const Call& call, PyObject** result) {
-  if (static_cast<int>(of.entries.size()) >= limit_) {
-    of.native = true;
-    return false;
-  }
-  CaptureStop why;
-  CaptureOptions options = options_;
-  options.by_structure = true;
-  for (const OfCode::Serving& known : of.entries) {
-    if (known.function.matches(function))
-      known.entry->note_changes(call.arguments.data(), call.positional, call.keywords.get(), of.varying);
-  }
-  options.varying = &of.varying;
-  FunctionSpec spec(function);
-  auto* object = reinterpret_cast<PyObject*>(function);
-  std::shared_ptr<Entry> entry = Entry::capture(domain_, object, call.arguments.data(), call.positional,
-                                                call.keywords.get(), options, why);
-  Statistics& statistics = Engine::get().statistics;
-  if (!entry) {
-    if (PyErr_Occurred()) PyErr_Clear();
-    if (why.code == BreakCode::kCaptureRunning) return false;
-    statistics.stops++;
-    of.stops.push_back(std::move(why));
-    of.native = of.entries.empty();
-    return false;
-  }
-  statistics.captures++;
-  of.entries.push_back({std::move(spec), entry});
-  std::vector<PyObject*> tensors;
-  shape::Bindings bindings;
-  std::string failed;
-  if (!entry->serves(domain_, call.arguments.data(), call.positional, call.keywords.get(), tensors, bindings,
-                     &failed)) {
-    of.misses.push_back(failed);
-    return false;
-  }
-  statistics.served++;
-  *result = entry->run(tensors, call.arguments.data(), bindings);
-  return true;
 }
 
 CalleesScope::CalleesScope(CalleeCaptures* captures) : outer_(thread_context.callees) {

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "capture/cpython/frame.h"
-#include "capture/programs/entry.h"
-#include "capture/programs/function_spec.h"
+#include "capture/programs/capture_cache.h"
 
 namespace stator {
 
@@ -21,38 +20,31 @@ class CalleeCaptures {
   struct OfCode {
     Ref<> code;  // a weak reference
     std::string name;
-    struct Serving {
-      FunctionSpec function;
-      std::shared_ptr<Entry> entry;
-    };
-    std::vector<Serving> entries;
-    std::vector<CaptureStop> stops;
-    std::vector<std::string> misses;
-    Varying varying;
-    bool native = false;  // given up
+    CaptureCache cache;
   };
 
   CalleeCaptures(const Domain& domain, CaptureOptions options, int limit, bool every)
-      : domain_(domain), options_(std::move(options)), limit_(limit), every_(every) {}
+      : domain_(domain), options_(options), limit_(limit), every_(every) {
+    options_.by_structure = true;
+  }
 
   // Whether a capture served the call whose frame is about to start: then `result` is its value (a new
   // reference, or nullptr with an error set). Otherwise the frame is untouched and runs as it is.
   bool serve(cpython::Frame* frame, PyObject** result);
 
-  const std::unordered_map<PyCodeObject*, OfCode>& codes() const { return codes_; }
+  const std::unordered_map<PyCodeObject*, std::shared_ptr<OfCode>>& codes() const { return codes_; }
   void reset() { codes_.clear(); }
 
  private:
-  struct Call;
   bool wants(const Call& call) const;
-  OfCode* find(PyCodeObject* code);
-  bool capture(OfCode& of, PyFunctionObject* function, const Call& call, PyObject** result);
+  std::shared_ptr<OfCode> find(PyCodeObject* code);
 
   const Domain& domain_;
   CaptureOptions options_;
   int limit_;
   bool every_;  // also functions without tensors among their arguments
-  std::unordered_map<PyCodeObject*, OfCode> codes_;
+  // Shared: a call in progress keeps its own while others reset.
+  std::unordered_map<PyCodeObject*, std::shared_ptr<OfCode>> codes_;
 };
 
 // While this lives, functions that the thread calls are captured on their own.

@@ -63,9 +63,9 @@ class PlainScope {
 
 }  // namespace
 
-std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
-                                      Py_ssize_t count, PyObject* keywords, const CaptureOptions& options,
-                                      CaptureStop& why) {
+std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, const Call& call,
+                                      const CaptureOptions& options, CaptureStop& why) {
+  const auto& [arguments, count, keywords] = call;
   if (Engine::get().capturing) {
     why.code = BreakCode::kCaptureRunning;
     return nullptr;
@@ -101,7 +101,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   const ArgumentNames names(function);
   std::vector<PyObject*> tensors;
   std::vector<Ref<>> stand_ins;
-  const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
+  const Py_ssize_t total = call.total();
   // Before anything is copied: one that contains itself occurs twice as well.
   if (const auto containers = count_containers(arguments, total)) {
     entry->containers_ = *containers;
@@ -168,9 +168,15 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       if (!guard) return give_up(BreakCode::kTensorSubclass, recording.source(tensor.get()));
       entry->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get());
     }
-    entry->captured_.push_back(tensor.get());
+    entry->inputs_.push_back(tensor.get());
   }
-  entry->reached_ = entry->captured_;
+  size_t next = 0;
+  for (size_t i = 0; i < entry->inputs_.size(); i++) {
+    if (entry->inputs_[i] != nullptr) continue;
+    while (entry->first_of_[next] != next) next++;  // a tensor that was given twice is one input
+    entry->given_.push_back({i, next++});
+  }
+  entry->reached_ = entry->inputs_;
   std::sort(entry->reached_.begin(), entry->reached_.end());
   for (PyObject* tensor : tensors) {
     if (recording.is_pinned(tensor))
@@ -194,28 +200,30 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   return entry;
 }
 
-bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
-                   std::vector<PyObject*>& tensors, shape::Bindings& bindings, std::string* failed) {
+bool Entry::has_keywords(const Call& call) const {
+  if (call.keywords == keywords_.get()) return true;
+  return call.keywords != nullptr && keywords_ &&
+         PyObject_RichCompareBool(call.keywords, keywords_.get(), Py_EQ) == 1;
+}
+
+bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed) {
+  std::vector<PyObject*>& tensors = values.tensors;
   tensors.clear();
   const auto fail = [&](const std::string& text) {
     if (failed != nullptr) *failed = text;
     return false;
   };
-  const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
+  const Py_ssize_t total = call.total();
   if (total != static_cast<Py_ssize_t>(arguments_.size())) return fail("another number of arguments");
-  if (keywords != keywords_.get()) {
-    if (keywords == nullptr || !keywords_) return fail("other keyword arguments");
-    if (PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1)
-      return fail("other keyword arguments");
-  }
+  if (!has_keywords(call)) return fail("other keyword arguments");
   if (domain.modes() != modes_)
     return fail("the modes of torch (grad, autocast, default dtype) are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
     const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
-    if (!spec.matches(arguments[i], tensors, bindings))
+    if (!spec.matches(call.arguments[i], tensors, values.bindings))
       return fail(failed != nullptr ? spec.text() : std::string());
   }
-  if (containers_ > 1 && !count_containers(arguments, total))
+  if (containers_ > 1 && !count_containers(call.arguments, total))
     return fail("no list or dictionary is given twice");
   // Which arguments are one tensor is part of what was captured.
   for (size_t i = 0; i < tensors.size(); i++) {
@@ -228,43 +236,30 @@ bool Entry::serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t 
       return fail("no argument is a tensor that the function reaches by itself");
     }
   }
-  if (!guards_.check(failed, bindings)) return false;
+  if (!guards_.check(failed, values.bindings)) return false;
   if (!checks_) return true;
-  const auto broken = checks_->first_failure(bindings);
+  const auto broken = checks_->first_failure(values.bindings);
   return !broken || fail(symbol_guards_[*broken]);
 }
 
-void Entry::note_changes(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
-                         Varying& varying) const {
-  const Py_ssize_t total = count + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0);
-  if (total != static_cast<Py_ssize_t>(arguments_.size())) return;
-  if (keywords != keywords_.get() && (keywords == nullptr || !keywords_ ||
-                                      PyObject_RichCompareBool(keywords, keywords_.get(), Py_EQ) != 1)) {
-    return;
-  }
+void Entry::note_changes(const Call& call, Varying& varying) const {
+  if (call.total() != static_cast<Py_ssize_t>(arguments_.size()) || !has_keywords(call)) return;
   bool same = true;
-  for (Py_ssize_t i = 0; i < total; i++)
-    same = arguments_[static_cast<size_t>(i)].note_changes(arguments[i], varying) && same;
+  for (size_t i = 0; i < arguments_.size(); i++)
+    same = arguments_[i].note_changes(call.arguments[i], varying) && same;
   // What another object led to may be gone.
   if (same) guards_.note_changes(varying);
 }
 
-PyObject* Entry::run(const std::vector<PyObject*>& tensors, PyObject* const* arguments,
-                     const shape::Bindings& bindings) const {
-  std::vector<PyObject*> inputs;
-  inputs.reserve(captured_.size());
-  size_t next = 0;
-  for (PyObject* tensor : captured_) {
-    // A tensor that was given twice is one input.
-    while (tensor == nullptr && first_of_[next] != next) next++;
-    inputs.push_back(tensor != nullptr ? tensor : tensors[next++]);
-  }
+PyObject* Entry::run(const Call& call, CallValues& values) const {
+  values.inputs = inputs_;
+  for (const Given& given : given_) values.inputs[given.input] = values.tensors[given.tensor];
   const PlainScope plain;
-  std::vector<Ref<>> outputs;
-  if (!program_->run(inputs.data(), bindings, outputs)) return nullptr;
-  std::vector<Ref<>> values;
-  if (!rebuild_.make(outputs, arguments, values) || !effects_.apply(values, arguments)) return nullptr;
-  return values[result_].release();
+  if (!program_->run(values.inputs.data(), values.bindings, values.outputs)) return nullptr;
+  if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
+      !effects_.apply(values.made, call.arguments))
+    return nullptr;
+  return values.made[result_].release();
 }
 
 std::vector<std::string> Entry::guards() const {

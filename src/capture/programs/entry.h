@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/programs/argument_spec.h"
+#include "capture/programs/call.h"
 #include "capture/programs/effects.h"
 #include "capture/programs/rebuild.h"
 #include "core/shape/postfix.h"
@@ -24,19 +25,16 @@ struct CaptureOptions {
 class Entry {
  public:
   // Captures one call. Nothing: `why` says why. A Python error is set only where the backend raised one.
-  static std::unique_ptr<Entry> capture(const Domain& domain, PyObject* function, PyObject* const* arguments,
-                                        Py_ssize_t count, PyObject* keywords, const CaptureOptions& options,
-                                        CaptureStop& why);
+  static std::unique_ptr<Entry> capture(const Domain& domain, PyObject* function, const Call& call,
+                                        const CaptureOptions& options, CaptureStop& why);
 
   // The tensors and numbers that the call carries, if the capture serves it. Otherwise `failed` (if given)
   // tells the first guard that failed.
-  bool serves(const Domain& domain, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
-              std::vector<PyObject*>& tensors, shape::Bindings& bindings, std::string* failed);
+  bool serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed);
   // Notes the sizes and numbers of a call in which it differs from the captured one.
-  void note_changes(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, Varying& varying) const;
-  // A new reference, or nullptr with an error set.
-  PyObject* run(const std::vector<PyObject*>& tensors, PyObject* const* arguments,
-                const shape::Bindings& bindings) const;
+  void note_changes(const Call& call, Varying& varying) const;
+  // Serves the call with the values that serves() found. A new reference, or nullptr with an error set.
+  PyObject* run(const Call& call, CallValues& values) const;
 
   std::vector<std::string> guards() const;
   std::string graph_text() const { return program_->graph_text(); }
@@ -46,16 +44,22 @@ class Entry {
   double seconds = 0;  // that the capture took, with the backend's work
 
  private:
+  bool has_keywords(const Call& call) const;
+
   std::vector<ArgumentSpec> arguments_;
   Ref<> keywords_;  // names, or nothing
   uint64_t modes_ = 0;
   GuardSet guards_;
   std::unique_ptr<TensorProgram> program_;
-  std::vector<PyObject*> captured_;  // inputs that are no arguments (borrowed: the guards prove them),
-                                     // nullptr for those that are
-  std::vector<PyObject*> reached_;   // captured_ in order, to be searched
-  std::vector<size_t> first_of_;     // for each tensor of the arguments: the first one that is the same
-  size_t containers_ = 0;            // lists and dictionaries among the arguments
+  std::vector<PyObject*> inputs_;  // those that are no arguments (borrowed: the guards prove them), nullptr
+                                   // for those that are
+  struct Given {
+    size_t input, tensor;
+  };
+  std::vector<Given> given_;        // inputs that are tensors of the arguments, and which
+  std::vector<PyObject*> reached_;  // inputs_ in order, to be searched
+  std::vector<size_t> first_of_;    // for each tensor of the arguments: the first one that is the same
+  size_t containers_ = 0;           // lists and dictionaries among the arguments
   std::shared_ptr<const shape::Context> symbols_;  // nothing in a static capture
   std::optional<shape::SymbolChecks> checks_;      // of symbols_
   std::vector<std::string> symbol_guards_;         // the checks in words

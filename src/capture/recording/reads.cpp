@@ -35,8 +35,7 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
     return true;
   }
   if (PyErr_Occurred()) return false;
-  DictGuard& guard = guards_.dict(dict);
-  if (!guard.whole) guard.reads.push_back({Ref<>::share(key), expect(value)});
+  guards_.read(dict, key, value);
   if (value != nullptr) pin(value, {Origin::item, dict, Ref<>::share(key)});
   return true;
 }
@@ -183,6 +182,7 @@ bool Recording::read_order(PyObject* dict) {
   if (!guards_.once(reinterpret_cast<const char*>(dict) + 2)) return true;
   if (journal_.find(dict) != nullptr)
     return stop(BreakCode::kUnguardable, "an OrderedDict is looked through after a write to it");
+  if (PyDict_GET_SIZE(dict) < 2) return true;  // a guard on its items tells all
   OrderGuard guard{dict, {}};
   for (const cpython::OrderNode* node = cpython::ordered(dict)->first; node != nullptr; node = node->next)
     guard.keys.push_back(expect(node->key));

@@ -1,0 +1,133 @@
+// bindings/capture/compiled_call.cpp: a call of a compiled function: served by a capture, captured, or run as
+// it is.
+#include "bindings/capture/compiled.h"
+#include "bindings/capture/report.h"
+#include "bindings/capture/stance.h"
+#include "capture/cpython/error_scope.h"
+#include "capture/hook/engine.h"
+#include "capture/no_tensors.h"
+
+namespace stator {
+namespace {
+
+const Domain* installed_domain = &no_tensors();  // or the torch layer's
+
+int limit_of(const CompiledState& state) { return state.limit < 0 ? settings.recompile_limit : state.limit; }
+
+void raise_not_whole(const CaptureStop& stop) {
+  const BreakReason& why = reason(*stop.code);
+  std::string message = "stator: the function could not be captured whole: " + text_of(stop);
+  if (const std::string line = source_line(stop); !line.empty()) message += "\n    " + line;
+  message += std::string("\n  reason: ") + why.message;
+  if (*why.hint != '\0') message += std::string("\n  hint: ") + why.hint;
+  PyErr_SetString(capture_error, message.c_str());
+}
+
+// Tells the user's hooks what the captures of one function do.
+class Hooks final : public CacheListener {
+ public:
+  explicit Hooks(Compiled* self) : self_(self) {}
+
+  bool guard_raised() override {
+    const Ref<> error = take_error();
+    PyObject* hook = settings.guard_error_hook;
+    if (hook == nullptr || hook == Py_None) return true;
+    return static_cast<bool>(
+        Ref<>::steal(PyObject_CallFunctionObjArgs(hook, self_->function, error.get(), nullptr)));
+  }
+
+  bool captures_again(const std::string& guard) override {
+    if (settings.error_on_recompile) {
+      PyErr_Format(capture_error, "stator: a second capture is needed, since this no longer holds: %s",
+                   guard.c_str());
+      return false;
+    }
+    for (PyObject* hook : {self_->on_miss, settings.miss_hook}) {
+      if (hook == nullptr || hook == Py_None) continue;
+      auto text =
+          Ref<>::steal(PyUnicode_DecodeUTF8(guard.data(), static_cast<Py_ssize_t>(guard.size()), "replace"));
+      if (!text) return false;
+      auto done = Ref<>::steal(
+          hook == self_->on_miss ? PyObject_CallOneArg(hook, text.get())
+                                 : PyObject_CallFunctionObjArgs(hook, self_->function, text.get(), nullptr));
+      if (!done) return false;
+    }
+    return true;
+  }
+
+  bool reached_limit(const std::string& guard) override {
+    const std::string message =
+        "stator: " + std::to_string(limit_of(*self_->state)) +
+        " captures of one function; it runs without capture from now on. The guard that failed last: " +
+        guard;
+    return PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) == 0;
+  }
+
+  bool captured(const Entry& entry) override {
+    if (self_->on_entry == Py_None) return true;
+    auto guards = Ref<>::steal(strings(entry.guards()));
+    return guards && Ref<>::steal(PyObject_CallOneArg(self_->on_entry, guards.get()));
+  }
+
+ private:
+  Compiled* self_;
+};
+
+PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
+  const CompiledState& state = *self->state;
+  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole || state.skipped;
+  if (alone || thread_context.recording != nullptr || thread_context.plain)
+    return PyObject_Vectorcall(self->function, arguments, flags, keywords);
+  const CalleesScope scope(callees_of(self));
+  return PyObject_Vectorcall(self->function, arguments, flags, keywords);
+}
+
+}  // namespace
+
+void install_domain(const Domain* domain) { installed_domain = domain; }
+
+CalleeCaptures* callees_of(Compiled* self) {
+  CompiledState& state = *self->state;
+  if (!state.callees) {
+    const CaptureOptions options{self->backend, &state.cache.varying};
+    state.callees = std::make_unique<CalleeCaptures>(*installed_domain, options, limit_of(state), false);
+  }
+  return state.callees.get();
+}
+
+PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
+  auto* self = reinterpret_cast<Compiled*>(object);
+  CompiledState& state = *self->state;
+  if (state.cache.given_up() || thread_stance == Stance::force_eager || settings.disable ||
+      thread_context.recording != nullptr) {
+    return call_natively(self, arguments, flags, keywords);
+  }
+  try {
+    const Call call{arguments, PyVectorcall_NARGS(flags), keywords};
+    const CaptureOptions options{self->backend};
+    Hooks hooks(self);
+    PyObject* result = nullptr;
+    switch (state.cache.call(*installed_domain, self->function, call, options, limit_of(state),
+                             thread_stance != Stance::run_only, hooks, &result)) {
+      case CaptureCache::Answer::served:
+        return result;
+      case CaptureCache::Answer::raised:
+        return nullptr;
+      case CaptureCache::Answer::stopped:
+        if (state.whole) {
+          raise_not_whole(state.cache.stops().back());
+          return nullptr;
+        }
+        [[fallthrough]];
+      case CaptureCache::Answer::native:
+        return call_natively(self, arguments, flags, keywords);
+    }
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "stator: %s", error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace stator

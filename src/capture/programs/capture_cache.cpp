@@ -1,0 +1,100 @@
+// capture/programs/capture_cache.cpp: finding a capture that serves a call, or making one.
+#include "capture/programs/capture_cache.h"
+
+#include <chrono>
+
+#include "capture/hook/engine.h"
+
+namespace stator {
+
+static bool is_known(const CaptureCache::Serving& serving, PyObject* function) {
+  return !serving.function || serving.function->matches(reinterpret_cast<PyFunctionObject*>(function));
+}
+
+CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function, const Call& call,
+                                        CaptureOptions options, int limit, bool may_capture,
+                                        CacheListener& listener, PyObject** result) {
+  if (given_up_) return Answer::native;
+  const LeasedValues leased;
+  CallValues& values = *leased;
+  std::string failed;
+  for (size_t i = 0; i < entries_.size(); i++) {
+    if (!is_known(entries_[i], function)) {
+      failed = "the function has other cells or defaults";
+      continue;
+    }
+    const std::shared_ptr<Entry> entry = entries_[i].entry;
+    const bool last = i + 1 == entries_.size();
+    if (!entry->serves(domain, call, values, last ? &failed : nullptr)) {
+      if (PyErr_Occurred() && !listener.guard_raised()) return Answer::raised;
+      continue;
+    }
+    entry->hits++;
+    Engine::get().statistics.served++;
+    *result = entry->run(call, values);
+    return Answer::served;
+  }
+  const bool breaks_often = static_cast<int>(stops_.size()) >= limit;
+  if (!may_capture || breaks_often || Engine::get().capturing) return Answer::native;
+  if (!entries_.empty()) {
+    misses_.push_back(failed);
+    if (!listener.captures_again(failed)) return Answer::raised;
+  }
+  options.varying = &varying;
+  return capture(domain, function, call, options, limit, listener, values, result);
+}
+
+CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* function, const Call& call,
+                                           const CaptureOptions& options, int limit, CacheListener& listener,
+                                           CallValues& values, PyObject** result) {
+  if (static_cast<int>(entries_.size()) >= limit) {
+    given_up_ = true;
+    return listener.reached_limit(misses_.empty() ? "none" : misses_.back()) ? Answer::native
+                                                                             : Answer::raised;
+  }
+  for (const Serving& known : entries_) {
+    if (is_known(known, function)) known.entry->note_changes(call, varying);
+  }
+  CaptureStop why;
+  std::optional<FunctionSpec> spec;
+  if (options.by_structure) spec.emplace(reinterpret_cast<PyFunctionObject*>(function));
+  const auto start = std::chrono::steady_clock::now();
+  std::shared_ptr<Entry> entry = Entry::capture(domain, function, call, options, why);
+  Statistics& statistics = Engine::get().statistics;
+  if (!entry) {
+    if (why.code == BreakCode::kCaptureRunning) return Answer::native;
+    stops_.push_back(std::move(why));
+    statistics.stops++;
+    if (PyErr_Occurred()) return Answer::raised;  // the backend's own
+    given_up_ = entries_.empty();
+    return Answer::stopped;
+  }
+  statistics.captures++;
+  entry->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  entries_.push_back({std::move(spec), entry});
+  if (!listener.captured(*entry)) return Answer::raised;
+  std::string failed;
+  if (!entry->serves(domain, call, values, &failed)) {
+    if (PyErr_Occurred() && !listener.guard_raised()) return Answer::raised;
+    misses_.push_back(failed);
+    return Answer::native;
+  }
+  statistics.served++;
+  *result = entry->run(call, values);
+  return Answer::served;
+}
+
+void CaptureCache::give_up() {
+  entries_.clear();
+  given_up_ = true;
+}
+
+void CaptureCache::reset() {
+  entries_.clear();
+  stops_.clear();
+  misses_.clear();
+  varying.clear();
+  given_up_ = false;
+}
+
+}  // namespace stator

@@ -1,0 +1,72 @@
+// capture/programs/capture_cache.h: the captures of one function, and when one more is made.
+//
+// A call is served by the first capture whose guards hold. If none does, the call is captured, until the
+// limit is reached: from then on the function runs as it is. A way through the function that breaks is tried
+// as often as the limit says beside those that are captured; a function whose first capture breaks is given
+// up.
+#ifndef STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
+#define STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/programs/entry.h"
+#include "capture/programs/function_spec.h"
+
+namespace stator {
+
+// What the owner of a cache hears, and may refuse with a Python error set (false).
+class CacheListener {
+ public:
+  virtual ~CacheListener() = default;
+  // A guard raised: it holds for no call. The error is set.
+  virtual bool guard_raised() {
+    PyErr_Clear();
+    return true;
+  }
+  virtual bool captures_again(const std::string& /*failed guard*/) { return true; }
+  virtual bool reached_limit(const std::string& /*failed guard*/) { return true; }
+  virtual bool captured(const Entry&) { return true; }
+};
+
+class CaptureCache {
+ public:
+  enum class Answer : uint8_t {
+    served,   // `result` is the value, or nullptr with an error set
+    native,   // the function is to run as it is
+    stopped,  // the same, since its capture stopped just now: stops().back()
+    raised,   // an error is set
+  };
+  struct Serving {
+    std::optional<FunctionSpec> function;  // for functions that are made anew on every call
+    std::shared_ptr<Entry> entry;          // shared: a call in progress keeps its own while others reset
+  };
+
+  // `may_capture`: otherwise only what is there is used.
+  Answer call(const Domain& domain, PyObject* function, const Call& call, CaptureOptions options, int limit,
+              bool may_capture, CacheListener& listener, PyObject** result);
+
+  const std::vector<Serving>& entries() const { return entries_; }
+  const std::vector<CaptureStop>& stops() const { return stops_; }
+  // The guard that failed before each capture but the first.
+  const std::vector<std::string>& misses() const { return misses_; }
+  bool given_up() const { return given_up_; }
+  void give_up();
+  void reset();
+  Varying varying;
+
+ private:
+  Answer capture(const Domain& domain, PyObject* function, const Call& call, const CaptureOptions& options,
+                 int limit, CacheListener& listener, CallValues& values, PyObject** result);
+
+  std::vector<Serving> entries_;
+  std::vector<CaptureStop> stops_;
+  std::vector<std::string> misses_;
+  bool given_up_ = false;
+};
+
+}  // namespace stator
+
+#endif
