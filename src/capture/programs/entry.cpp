@@ -142,7 +142,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   GivenContainers containers;
   for (size_t i = 0; i < stand_ins.size(); i++) containers.add(stand_ins[i].get(), arguments[i], {i, {}});
   std::vector<PyObject*> outputs;
-  Rebuild::Capture describing{recording, containers, outputs, {}};
+  Rebuild::Capture describing{recording, containers, outputs, {}, {}};
   entry->result_ = entry->rebuild_.add(result.get(), describing);
   if (entry->result_ == Rebuild::kStopped || !entry->effects_.describe(entry->rebuild_, describing))
     return give_up(BreakCode::kUnguardable, "the result");

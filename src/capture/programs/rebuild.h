@@ -21,6 +21,7 @@ class Rebuild {
     const GivenContainers& given;
     std::vector<PyObject*>& tensors;  // receives the outputs that the tensor program must have (borrowed)
     std::unordered_map<PyObject*, size_t> made;
+    std::unordered_map<PyObject*, size_t> owners;  // of dictionaries of attributes: the instance's step
   };
   static constexpr size_t kStopped = SIZE_MAX;
   // The step that makes `value`; kStopped: the capture is stopped.
@@ -43,23 +44,28 @@ class Rebuild {
     list,
     dict,
     set,
-    instance
+    instance,
+    attributes
   };
   struct Step {
     Kind kind;
     size_t tensor = 0;
-    Ref<> object;  // object: itself; instance and tuple: the class
+    Ref<> object;  // object: itself; instance and tuple: the class; dict: what is the same on every call
     PyObject* pinned =
         nullptr;  // borrowed: the guards prove it, and nothing is kept that the program dropped
-    newfunc construct = nullptr;   // tuple: of its class
-    GivenPath path;                // given
-    std::vector<size_t> parts;     // steps of the items; of a dictionary: keys and values in turn
-    size_t attributes = SIZE_MAX;  // instance: the step of its dictionary
-    std::vector<std::pair<Ref<>, size_t>> slots;  // instance: member descriptors and their values
+    newfunc construct = nullptr;      // tuple: of its class; instance: of the class that holds its items
+    PyTypeObject* storage = nullptr;  // what fills it: list, dict, OrderedDict, set; or nothing
+    GivenPath path;                   // given
+    std::vector<size_t> parts;        // steps of the items; of a dictionary: keys and values in turn
+    size_t attributes = SIZE_MAX;     // instance: the step of its dictionary, where that is known by itself
+    using Named = std::pair<Ref<>, size_t>;
+    std::vector<Named> fields;  // instance: names of attributes and their values, otherwise
+    std::vector<Named> slots;   // instance: member descriptors and their values
   };
   bool add_parts(size_t step, PyObject* value, Capture& capture);
   bool add_instance(size_t step, PyObject* value, Capture& capture);
   bool add_attributes(size_t step, PyObject* value, Capture& capture);
+  void keep_constants(size_t step);
   Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;
   Ref<> make_whole(const Step& step, const std::vector<Ref<>>& values) const;
   bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;
@@ -67,6 +73,7 @@ class Rebuild {
   std::vector<Step> steps_;
   std::vector<size_t> whole_;   // steps that need their parts first, in the order in which they can be made
   std::vector<size_t> filled_;  // steps that are made empty and filled later
+  std::vector<size_t> attributed_;  // instances that take over a dictionary, once every one is filled
 };
 
 }  // namespace stator

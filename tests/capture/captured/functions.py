@@ -1,0 +1,186 @@
+"""functools, itertools and operator."""
+
+import functools
+import itertools
+import operator
+import types
+from typing import Any
+
+from captured.case import Change, Program, case
+
+
+# -- functools ----------------------------------------------------------------------------------------------
+@case
+def wraps() -> tuple[Program, Change]:
+    box = types.SimpleNamespace(factor=2)
+
+    def decorate(function: Program) -> Program:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs) * box.factor
+
+        return wrapper
+
+    @decorate
+    def inner(n: int) -> int:
+        """Documented."""
+        return n + 1
+
+    return lambda n: (inner(n), inner.__name__, inner.__doc__), lambda: setattr(box, "factor", 3)
+
+
+@case
+def wraps_in_the_run() -> tuple[Program, Change]:
+    box = types.SimpleNamespace(offset=1)
+
+    def inner(n: int) -> int:
+        return n + box.offset
+
+    def program(n: int) -> Any:
+        @functools.wraps(inner)
+        def wrapper(*args: Any) -> int:
+            return inner(*args) * 2
+
+        return wrapper(n), wrapper.__name__
+
+    return program, lambda: setattr(inner, "__name__", "renamed")
+
+
+@case
+def lru_cache() -> tuple[Program, Change]:
+    source = {"a": 1}
+
+    @functools.lru_cache(maxsize=8)
+    def cached(n: int) -> list[int]:
+        return [n, source["a"]]
+
+    def change() -> None:
+        source["a"] = 2
+        cached.cache_clear()
+
+    return lambda n: sum(cached(n)), change
+
+
+@case
+def cache_without_arguments() -> tuple[Program, Change]:
+    source = {"a": 1}
+
+    @functools.cache
+    def cached() -> int:
+        return source["a"]
+
+    def change() -> None:
+        source["a"] = 2
+        cached.cache_clear()
+
+    return lambda n: n + cached(), change
+
+
+@case
+def partial() -> tuple[Program, Change]:
+    items = [1]
+    add = functools.partial(lambda a, b, *, c: a + b + sum(c), 10, c=items)
+    return lambda n: add(n), lambda: items.append(5)
+
+
+@case
+def partial_in_the_run() -> tuple[Program, Change]:
+    box = types.SimpleNamespace(k=1)
+    return lambda n: functools.partial(lambda a, b: a - b, n)(box.k), lambda: setattr(box, "k", 9)
+
+
+@case
+def partialmethod() -> tuple[Program, Change]:
+    class Thing:
+        def scaled(self, n: int, by: int) -> int:
+            return n * by
+
+        double = functools.partialmethod(scaled, by=2)
+
+    thing = Thing()
+    return lambda n: thing.double(n), lambda: setattr(
+        Thing, "double", functools.partialmethod(Thing.scaled, by=3)
+    )
+
+
+@case
+def cached_property() -> tuple[Program, Change]:
+    class Thing:
+        @functools.cached_property
+        def value(self) -> int:
+            return 5
+
+    thing = Thing()
+    thing.value  # noqa: B018
+    return lambda n: n + thing.value, lambda: vars(thing).update(value=7)
+
+
+@case
+def cached_property_of_a_new_object() -> tuple[Program, Change]:
+    box = types.SimpleNamespace(k=3)
+
+    class Thing:
+        @functools.cached_property
+        def value(self) -> int:
+            return int(box.k)
+
+    def program(n: int) -> int:
+        thing = Thing()
+        return n + thing.value + thing.value
+
+    return program, lambda: setattr(box, "k", 4)
+
+
+@case
+def reduce() -> tuple[Program, Change]:
+    items = [1, 2, 3]
+    return lambda n: functools.reduce(lambda a, b: a * b + n, items, 1), lambda: items.append(4)
+
+
+@case
+def total_ordering_and_cmp_to_key() -> tuple[Program, Change]:
+    sign = [1]
+    return (
+        lambda n: sorted([3, n, 2], key=functools.cmp_to_key(lambda a, b: sign[0] * (a - b))),
+        lambda: sign.__setitem__(0, -1),
+    )
+
+
+# -- itertools, operator ------------------------------------------------------------------------------------
+@case
+def itertools_chain() -> tuple[Program, Change]:
+    first, second = [1, 2], (3, 4)
+    return lambda n: [
+        n,
+        *itertools.chain(first, second),
+        *itertools.chain.from_iterable([first, second]),
+    ], first.clear
+
+
+@case
+def itertools_of_many_kinds() -> tuple[Program, Change]:
+    items = [3, 1, 2]
+
+    def program(n: int) -> Any:
+        return [
+            list(itertools.islice(itertools.count(n), 3)),
+            list(itertools.product(items, [0, 1])),
+            list(itertools.accumulate(items)),
+            list(itertools.starmap(lambda a, b: a + b, zip(items, items, strict=True))),
+            list(itertools.takewhile(lambda x: x > 2, items)),
+            [(key, list(group)) for key, group in itertools.groupby(items, key=lambda x: x > 1)],
+            list(itertools.zip_longest(items, [1])),
+            list(itertools.pairwise(items)),
+            list(itertools.combinations(items, 2)),
+            [list(part) for part in itertools.tee(items)],
+            list(itertools.repeat(n, 2)),
+        ]
+
+    return program, lambda: items.append(5)
+
+
+@case
+def operators_as_functions() -> tuple[Program, Change]:
+    data = {"a": types.SimpleNamespace(b=2)}
+    get, pick, call = operator.attrgetter("b"), operator.itemgetter("a"), operator.methodcaller("__len__")
+    return lambda n: n + get(pick(data)) + call([1]), lambda: setattr(data["a"], "b", 5)
