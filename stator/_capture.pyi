@@ -25,8 +25,11 @@ class Interpreted(Generic[_P, _R]):
 
 class CaptureError(RuntimeError): ...
 
+_Frame = tuple[str, int, str]  # file, line, function
+
 class _Entry(TypedDict):
     guards: list[str]
+    guard_places: list[_Frame]
     graph: str
     nodes: int
     hits: int
@@ -38,9 +41,7 @@ class _Stop(TypedDict):
     message: str
     hint: str
     detail: str
-    file: str
-    line: int
-    source: str
+    stack: list[_Frame]
 
 @final
 class Marked(Generic[_P, _R]):

@@ -24,6 +24,8 @@ class Guard:
     """What is looked at, as an expression."""
     expected: str
     """What it must be."""
+    user_line: str = ""
+    """`file:line in function`: where the program first relied on it."""
 
     def __str__(self) -> str:
         return f"{self.source} {self.expected}"
@@ -88,11 +90,14 @@ def rows_of(compiled: "_capture.Compiled[..., Any]") -> list[Any]:
 
 def entry_of(row: Any) -> CacheEntry:
     """An entry as the engine reports it, typed."""
-    guards = tuple(guard_of(text) for text in row["guards"])
+    guards = tuple(
+        guard_of(text, f"{file}:{line} in {function}")
+        for text, (file, line, function) in zip(row["guards"], row["guard_places"], strict=True)
+    )
     return CacheEntry(guards, row["graph"], row["graph_module"], row["nodes"], row["hits"], row["seconds"])
 
 
-def guard_of(text: str) -> Guard:
+def guard_of(text: str, user_line: str = "") -> Guard:
     """A guard in words, split after its source expression: no space outside of quotes and brackets."""
     depth, quote = 0, ""
     for i, letter in enumerate(text):
@@ -105,8 +110,8 @@ def guard_of(text: str) -> Guard:
         elif letter in ")]":
             depth -= 1
         elif letter == " " and depth == 0:
-            return Guard(text[:i], text[i + 1 :])
-    return Guard(text, "")
+            return Guard(text[:i], text[i + 1 :], user_line)
+    return Guard(text, "", user_line)
 
 
 def reset() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from stator.cache import CacheEntry, Guard, entry_of, rows_of
 from stator.contexts import OptimizeContext, innermost_fn, is_module
+from stator.user_lines import stack_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,6 @@ def _explain(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _break_reason(stop: Any) -> BreakReason:
-    source = f": {stop['source']}" if stop["source"] else ""
-    stack = (f"{stop['file']}:{stop['line']}{source}",) if stop["file"] else ()
-    return BreakReason(stop["code"], stop["message"], stop["detail"], stop["hint"], stack)
+    return BreakReason(
+        stop["code"], stop["message"], stop["detail"], stop["hint"], stack_lines(stop["stack"])
+    )

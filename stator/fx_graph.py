@@ -12,6 +12,7 @@ from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_modu
 
 import torch
 from stator.fx_values import FakeValues
+from stator.user_lines import traceback_text
 from torch import fx
 
 
@@ -74,7 +75,9 @@ class GraphBuilder:
     """Makes the nodes of one torch.fx graph in the order of the captured one."""
 
     def __init__(
-        self, describe: Callable[[int], Mapping[str, Any] | None], stack_of: Callable[[int], str]
+        self,
+        describe: Callable[[int], Mapping[str, Any] | None],
+        stack_of: Callable[[int], list[tuple[str, int, str]]],
     ) -> None:
         self.graph = fx.Graph()
         self._root: dict[str, Any] = {}
@@ -179,7 +182,7 @@ class GraphBuilder:
         return NodeMeta(pending, self._make)
 
     def _make(self, key: str, number: int) -> Any:
-        return self._fakes[number] if key == "val" else self._stack_of(number)
+        return self._fakes[number] if key == "val" else traceback_text(self._stack_of(number))
 
 
 def placeholder_name(source: str, is_parameter: bool) -> str:

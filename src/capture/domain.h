@@ -47,14 +47,21 @@ class TensorWatch {
   virtual void renew() = 0;
 };
 
+// How far a run came that raised an error.
+struct RunFailure {
+  bool untouched = false;       // nothing that it did is left: the function may be run from its start
+  bool of_backend = false;      // code of the backend's own raised it, which eager code may not do
+  LineId line = LineId::kNone;  // where the program was, if that is known
+};
+
 // The tensor program of one capture, ready to run.
 class TensorProgram {
  public:
   virtual ~TensorProgram() = default;
   // One tensor (borrowed) per input, in the order of DomainCapture::inputs, and the numbers that the symbols
   // have in this call. New references; false with a Python error set.
-  virtual bool run(PyObject* const* inputs, const shape::Bindings& bindings,
-                   std::vector<Ref<>>& outputs) const = 0;
+  virtual bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
+                   RunFailure& failure) const = 0;
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
   // The graph as Python backends receive it (borrowed); nullptr where none was made.
@@ -99,6 +106,8 @@ class DomainCapture {
   // program returns. False: see broken(). `captured` receives the real tensor behind each input that is not
   // one of the arguments, nullptr for those that are.
   virtual bool finish(const std::vector<PyObject*>& outputs, std::vector<Ref<>>& captured) = 0;
+  // After finish: the line that first used an input.
+  virtual LineId first_use(size_t /*input*/) const { return LineId::kNone; }
   // After finish: gives the graph to a backend (None: the native one, or what the layer above has registered
   // under a name, or a Python callable). `sources` has one text per input, empty for those that have a name
   // already. nullptr with a Python error set: the backend's own; without one: see broken().
@@ -135,8 +144,9 @@ class Domain {
   virtual std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
-  // nullptr with a Python error set.
-  virtual std::unique_ptr<DomainCapture> begin() const = 0;
+  // `place` says where the program stands, as a line of `lines`, and outlives the capture. nullptr with a
+  // Python error set.
+  virtual std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place) const = 0;
 };
 
 }  // namespace stator

@@ -6,7 +6,9 @@ namespace {
 
 class EmptyProgram final : public TensorProgram {
  public:
-  bool run(PyObject* const*, const shape::Bindings&, std::vector<Ref<>>&) const override { return true; }
+  bool run(PyObject* const*, const shape::Bindings&, std::vector<Ref<>>&, RunFailure&) const override {
+    return true;
+  }
   std::string graph_text() const override { return {}; }
   size_t node_count() const override { return 0; }
 };
@@ -36,7 +38,9 @@ class NoTensors final : public Domain {
   bool is_capture_flag(PyObject*) const override { return false; }
   std::unique_ptr<TensorGuard> guard(PyObject*) const override { return nullptr; }
   uint64_t modes() const override { return 0; }
-  std::unique_ptr<DomainCapture> begin() const override { return std::make_unique<EmptyCapture>(); }
+  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines>, UserPlace&) const override {
+    return std::make_unique<EmptyCapture>();
+  }
 };
 
 }  // namespace

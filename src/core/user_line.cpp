@@ -18,6 +18,24 @@ LineId UserLines::add(StringId file, int32_t line, StringId function, LineId cal
   return entry->second;
 }
 
+LineId UserLines::add_later(LineId caller) {
+  lines_.push_back({StringId{}, StringId{}, 0, caller});
+  return static_cast<LineId>(lines_.size());
+}
+
+void UserLines::place(LineId id, StringId file, int32_t line, StringId function) {
+  UserLine& placed = lines_[static_cast<uint32_t>(id) - 1];
+  placed = {file, function, line, placed.caller};
+}
+
+LineId UserLines::outside_library(LineId id) const {
+  if (library_.empty()) return id;
+  for (LineId at = id; at != LineId::kNone; at = (*this)[at].caller) {
+    if (!text((*this)[at].file).starts_with(library_)) return at;
+  }
+  return id;
+}
+
 std::string UserLines::short_text(LineId id) const {
   if (id == LineId::kNone) return {};
   const UserLine& line = (*this)[id];

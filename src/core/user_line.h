@@ -23,6 +23,13 @@ struct UserLine {
   bool operator==(const UserLine&) const = default;
 };
 
+// Says where the program stands. Asked for each thing that is recorded, so it must be cheap.
+class UserPlace {
+ public:
+  virtual ~UserPlace() = default;
+  virtual LineId line() = 0;
+};
+
 class UserLines {
  public:
   StringId intern(std::string_view text) { return strings_.intern(text); }
@@ -36,9 +43,19 @@ class UserLines {
     return add(intern(file), line, intern(function), caller);
   }
 
+  // A line of which only the caller is known so far: `place` says the rest, before anybody reads it.
+  LineId add_later(LineId caller);
+  void place(LineId id, StringId file, int32_t line, StringId function);
+
   // Precondition: id is not kNone and came from this table.
   const UserLine& operator[](LineId id) const { return lines_[static_cast<uint32_t>(id) - 1]; }
   bool contains(LineId id) const { return static_cast<uint32_t>(id) <= lines_.size(); }
+
+  // Files under this folder are a library's own: what they rely on is ascribed to the line that called into
+  // it.
+  void set_library(std::string folder) { library_ = std::move(folder); }
+  // The innermost line outside of the library; the line itself where there is none.
+  LineId outside_library(LineId id) const;
 
   // `model.py:42`, without the folder; the empty string for kNone.
   std::string short_text(LineId id) const;
@@ -50,6 +67,7 @@ class UserLines {
     size_t operator()(const UserLine& line) const;
   };
   StringTable strings_;
+  std::string library_;
   std::vector<UserLine> lines_;
   std::unordered_map<UserLine, LineId, Hash> ids_;
 };

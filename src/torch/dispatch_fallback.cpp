@@ -173,7 +173,7 @@ void capture_literal(Session& session, Stack* stack) {
     const ir::ValueSpec spec = value_spec(meta, false, dims);
     const ir::Operand operand =
         session.graph.constant(std::make_shared<c10::IValue>(literal), "tensor literal");
-    const ir::NodeId node = session.graph.append(copy->id, {&operand, 1}, {&spec, 1}, session.line);
+    const ir::NodeId node = session.graph.append(copy->id, {&operand, 1}, {&spec, 1}, session.line());
     value = session.graph.node(node).first_output;
   }
   stack->back() = make_tracer(meta, {session.id(), new_memory(), index(value)}, false, true);

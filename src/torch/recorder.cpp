@@ -150,7 +150,7 @@ ir::NodeId record(Session& session, const OperatorInfo& info, std::span<const c1
     const ir::ValueId base = session.value_of(tensor_at(arguments[output.argument], output.element));
     specs[i].alias = output.kind == OutputSpec::Kind::same ? ir::Alias::same(base) : ir::Alias::view(base);
   }
-  return session.graph.append(info.id, operands, specs, session.line);
+  return session.graph.append(info.id, operands, specs, session.line());
 }
 
 }  // namespace stator

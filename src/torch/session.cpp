@@ -22,7 +22,10 @@ uint64_t next_session() {
 }
 }  // namespace
 
-Session::Session() : graph(torch_operators()), id_(next_session()) {}
+Session::Session(std::shared_ptr<UserLines> lines, UserPlace* place)
+    : graph(torch_operators(), std::move(lines)), id_(next_session()), place_(place) {
+  graph.shapes().follow(place);
+}
 
 Session::~Session() {
   if (entered_) leave();
@@ -41,6 +44,8 @@ void Session::enter() {
 void Session::leave() {
   current_session = outer_;
   entered_ = false;
+  place_ = nullptr;
+  graph.shapes().follow(nullptr);
   c10::impl::tls_set_dispatch_key_included(kTracerKey, outer_ != nullptr);
 }
 
@@ -107,7 +112,8 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   const bool shared = !alone;
   if (shared) spec.alias = ir::Alias::shares(inputs[sharing->second].input);
   const ir::ValueId value = graph.add_input(input_name, text.empty() ? input_name : text, spec);
-  inputs.push_back({real, value, value, shared ? inputs[sharing->second].memory : new_memory(), {}, {}});
+  inputs.push_back(
+      {real, value, value, shared ? inputs[sharing->second].memory : new_memory(), {}, {}, line()});
   if (varying) inputs.back().meta = meta;
   return inputs.back();
 }
@@ -146,14 +152,14 @@ uint32_t Session::record_data(uint32_t value, const TensorMeta& meta) {
   ir::ValueSpec spec = value_spec(meta, false, dims);
   spec.alias = ir::Alias::view(ir::ValueId{value});
   const ir::Operand operand = ir::Operand::of(ir::ValueId{value});
-  const ir::NodeId node = graph.append(data_operator(), {&operand, 1}, {&spec, 1}, line);
+  const ir::NodeId node = graph.append(data_operator(), {&operand, 1}, {&spec, 1}, line());
   return index(graph.outputs(node)[0]);
 }
 
 void Session::record_modes() {
   const ModeState now = current_modes();
   if (now == modes_) return;
-  append_mode_nodes(graph, caller_modes_, modes_, now, line);
+  append_mode_nodes(graph, caller_modes_, modes_, now, line());
   modes_ = now;
 }
 
@@ -207,7 +213,7 @@ ir::ValueId Session::value_of(shape::RealId id) {
   }
   ir::ValueSpec spec;
   spec.kind = ir::ValueKind::kFloat;
-  const ir::NodeId node = graph.append(op, operands, {&spec, 1}, line);
+  const ir::NodeId node = graph.append(op, operands, {&spec, 1}, line());
   return reals_[id] = graph.outputs(node)[0];
 }
 
@@ -224,7 +230,7 @@ ir::ValueId Session::output_value(const SymNumber& number) {
   ir::ValueSpec spec;
   spec.kind = ir::ValueKind::kInt;
   const ir::Operand operand = ir::Operand::of(number.integer.dim());
-  const ir::NodeId node = graph.append(ir::op::kIntOf, {&operand, 1}, {&spec, 1}, line);
+  const ir::NodeId node = graph.append(ir::op::kIntOf, {&operand, 1}, {&spec, 1}, line());
   return graph.outputs(node)[0];
 }
 
@@ -240,7 +246,7 @@ void Session::finish(const std::vector<at::Tensor>& outputs) {
 }
 
 void Session::note_break(BreakCode code, const std::string& message) {
-  if (!broken) broken = Break{code, line, message};
+  if (!broken) broken = Break{code, line(), message};
 }
 
 ir::ValueSpec value_spec(const TensorMeta& meta, bool requires_grad, std::vector<shape::Dim>& dims) {

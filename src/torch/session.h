@@ -28,7 +28,8 @@ struct ShapeCounters {
 
 class Session {
  public:
-  Session();
+  // Without `place` nothing that is recorded has a line.
+  explicit Session(std::shared_ptr<UserLines> lines = nullptr, UserPlace* place = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -83,6 +84,7 @@ class Session {
     uint64_t memory;
     at::Tensor tracer;  // defined for arguments, not for lifted parameters
     TensorMeta meta;    // with symbols; filled for arguments that have some
+    LineId line;        // that used it first
   };
   Lifted& lift(const at::Tensor& real, const std::string& name = {}, const std::string& source = {},
                uint64_t varying = 0);
@@ -97,10 +99,12 @@ class Session {
   int unrecorded = 0;
   // Above zero while a kernel that is written in Python runs only to learn shapes.
   int own_python = 0;
-  LineId line = LineId::kNone;  // the user's line, kept up to date by the engine
+  // Where the program stands; kNone once the session was left.
+  LineId line() const { return place_ != nullptr ? place_->line() : LineId::kNone; }
 
  private:
   uint64_t id_;
+  UserPlace* place_;
   bool entered_ = false;
   Session* outer_ = nullptr;
   std::unordered_map<c10::TensorImpl*, size_t> lifted_;     // index into inputs

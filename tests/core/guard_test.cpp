@@ -86,6 +86,13 @@ TEST(UserLines, StacksAreInterned) {
   EXPECT_NE(inner, lines.add("b.py", 2, "f"));
   EXPECT_EQ(lines.stack_text(inner), "  b.py:2 in f\n  a.py:1 in main\n");
   EXPECT_EQ(lines.short_text(LineId::kNone), "");
+  const LineId later = lines.add_later(outer);
+  lines.place(later, lines.intern("/lib/torch/nn/linear.py"), 7, lines.intern("forward"));
+  EXPECT_EQ(lines.stack_text(later), "  /lib/torch/nn/linear.py:7 in forward\n  a.py:1 in main\n");
+  EXPECT_EQ(lines.outside_library(later), later);
+  lines.set_library("/lib/torch/");
+  EXPECT_EQ(lines.outside_library(later), outer);
+  EXPECT_EQ(lines.outside_library(inner), inner);
 }
 
 }  // namespace

@@ -49,7 +49,12 @@ TEST(Size, ARuleReadsLikeOneOnIntegers) {
   EXPECT_EQ(guards(context), "");  // sizes are at least 2, so comparing with 1 leaves none
   UserLines lines;
   LineId line = lines.add("model.py", 9, "forward");
-  context.set_line(line);
+  struct Here : UserPlace {
+    LineId at;
+    explicit Here(LineId where) : at(where) {}
+    LineId line() override { return at; }
+  } here(line);
+  context.follow(&here);
   EXPECT_EQ(broadcast(x, y).dim(), x.dim());
   EXPECT_EQ(broadcast(x, y).dim(), x.dim());
   EXPECT_EQ(guards(context), "s0 == s1; ");

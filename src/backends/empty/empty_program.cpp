@@ -8,11 +8,11 @@ class EmptyProgram final : public TensorProgram {
  public:
   explicit EmptyProgram(std::unique_ptr<TensorProgram> first) : first_(std::move(first)) {}
 
-  bool run(PyObject* const* inputs, const shape::Bindings& bindings,
-           std::vector<Ref<>>& outputs) const override {
+  bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
+           RunFailure& failure) const override {
     if (!ran_) {
       std::vector<Ref<>> computed;
-      if (!first_->run(inputs, bindings, computed)) return false;
+      if (!first_->run(inputs, bindings, computed, failure)) return false;
       answer_ = std::move(computed);
       ran_ = true;
     }

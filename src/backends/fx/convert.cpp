@@ -48,6 +48,16 @@ py::object describe(const ir::Graph& graph, uint32_t id) {
   return row;
 }
 
+// (file, line, function) of each frame, outermost first.
+py::list stack_rows(const UserLines& lines, LineId id) {
+  py::list rows;
+  for (; id != LineId::kNone; id = lines[id].caller) {
+    const UserLine& line = lines[id];
+    rows.insert(0, py::make_tuple(lines.text(line.file), line.line, lines.text(line.function)));
+  }
+  return rows;
+}
+
 py::object overload_of(const OperatorInfo& info) {
   static auto* const known = new std::unordered_map<uint32_t, py::object>;  // lives as long as the process
   py::object& found = (*known)[static_cast<uint32_t>(info.id)];
@@ -81,8 +91,9 @@ class Converter {
         py::module_::import("stator.fx_graph")
             .attr("GraphBuilder")(
                 py::cpp_function([session](uint32_t value) { return describe(session->graph, value); }),
-                py::cpp_function(
-                    [session](uint32_t line) { return session->graph.lines().stack_text(LineId{line}); }));
+                py::cpp_function([lines = session->graph.shared_lines()](uint32_t line) {
+                  return stack_rows(*lines, LineId{line});
+                }));
     call_ = builder_.attr("call");
     item_ = builder_.attr("item");
     constant_ = [this](py::object object) { return builder_.attr("constant")(object); };

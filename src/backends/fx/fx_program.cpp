@@ -1,9 +1,13 @@
 // src/backends/fx/fx_program.cpp: hands the graph to a Python backend and calls what it gives back.
 #include "backends/fx/fx_program.h"
 
+#include <ATen/ThreadLocalState.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <optional>
+
 #include "backends/fx/convert.h"
+#include "backends/traces.h"
 #include "core/ir/print.h"
 
 namespace stator::fx {
@@ -16,15 +20,26 @@ class FxProgram final : public TensorProgram {
         module_(Ref<>::steal(converted.module.release().ptr())),
         outputs_(std::move(converted.outputs)),
         callable_(std::move(callable)),
-        inputs_(session_->inputs.size()) {
+        inputs_(session_->inputs.size()),
+        traces_(traces_of(session_->graph)) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
     session_->inputs.clear();  // tensors die where the program lets them die
   }
 
   // Graphs for Python backends have no symbols: see DynamicSizes::never.
-  bool run(PyObject* const* inputs, const shape::Bindings&, std::vector<Ref<>>& outputs) const override {
+  bool run(PyObject* const* inputs, const shape::Bindings&, std::vector<Ref<>>& outputs,
+           RunFailure& failure) const override {
+    RandomState random(traces_);
+    std::optional<at::ThreadLocalState> modes;
+    if (traces_.has_modes) modes.emplace();
     auto result = Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
-    if (!result) return false;
+    if (!result) {
+      if (modes) at::ThreadLocalState::setThreadLocalState(*modes);
+      failure.of_backend = true;
+      failure.untouched = traces_.first == SIZE_MAX;
+      if (failure.untouched) random.restore();
+      return false;
+    }
     auto items = Ref<>::steal(
         PySequence_Fast(result.get(), "what a backend returns must give a tuple or list of tensors"));
     if (!items) return false;
@@ -52,6 +67,7 @@ class FxProgram final : public TensorProgram {
   std::vector<OutputPlace> outputs_;
   Ref<> callable_;
   size_t inputs_;
+  RunTraces traces_;
   Py_ssize_t returned_ = 0;
 };
 

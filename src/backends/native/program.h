@@ -27,7 +27,9 @@ class Program {
   size_t input_count() const;  // tensors
   // `inputs` in the order of the graph's inputs that are tensors; numbers that are inputs, and sizes, come
   // from `bindings`. Values that are no tensors come back as they are.
-  std::vector<c10::IValue> run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings) const;
+  // `at`, if given, is the number of the node that runs, for those who catch what it throws.
+  std::vector<c10::IValue> run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings,
+                               size_t* at = nullptr) const;
 
  private:
   struct Body;

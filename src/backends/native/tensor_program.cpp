@@ -6,6 +6,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/native/program.h"
+#include "backends/traces.h"
 #include "core/ir/print.h"
 
 namespace stator::native {
@@ -14,12 +15,14 @@ namespace {
 class NativeProgram final : public TensorProgram {
  public:
   NativeProgram(std::shared_ptr<Session> session, Program program)
-      : session_(std::move(session)), program_(std::move(program)) {
+      : session_(std::move(session)), program_(std::move(program)), traces_(traces_of(session_->graph)) {
     session_->inputs.clear();  // tensors die where the program lets them die
   }
 
-  bool run(PyObject* const* inputs, const shape::Bindings& bindings,
-           std::vector<Ref<>>& outputs) const override {
+  bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
+           RunFailure& failure) const override {
+    size_t at = 0;
+    RandomState random(traces_);
     try {
       std::vector<at::Tensor> tensors;
       const size_t count = program_.input_count();
@@ -28,7 +31,7 @@ class NativeProgram final : public TensorProgram {
       std::vector<c10::IValue> values;
       {
         py::gil_scoped_release release;
-        values = program_.run(tensors, bindings);
+        values = program_.run(tensors, bindings, &at);
       }
       for (c10::IValue& value : values) {
         PyObject* object = value.isInt()      ? PyLong_FromLongLong(value.toInt())
@@ -40,6 +43,10 @@ class NativeProgram final : public TensorProgram {
     } catch (...) {
       // As torch's own bindings do it, so that the exception is of the type that eager raises.
       torch::translate_exception_to_python(std::current_exception());
+      const auto nodes = session_->graph.nodes();
+      if (at < nodes.size()) failure.line = nodes[at].line;
+      failure.untouched = at < traces_.first;
+      if (failure.untouched) random.restore();
       return false;
     }
   }
@@ -49,6 +56,7 @@ class NativeProgram final : public TensorProgram {
  private:
   std::shared_ptr<Session> session_;
   Program program_;
+  RunTraces traces_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // bindings/capture/compiled_call.cpp: a call of a compiled function: served by a capture, captured, or run as
 // it is.
+#include <utility>
+
 #include "bindings/capture/compiled.h"
 #include "bindings/capture/report.h"
 #include "bindings/capture/stance.h"
@@ -17,7 +19,7 @@ int limit_of(const CompiledState& state) { return state.limit < 0 ? settings.rec
 void raise_not_whole(const CaptureStop& stop) {
   const BreakReason& why = reason(*stop.code);
   std::string message = "stator: the function could not be captured whole: " + text_of(stop);
-  if (const std::string line = source_line(stop); !line.empty()) message += "\n    " + line;
+  message += stack_text(stop);
   message += std::string("\n  reason: ") + why.message;
   if (*why.hint != '\0') message += std::string("\n  hint: ") + why.hint;
   PyErr_SetString(capture_error, message.c_str());
@@ -82,6 +84,23 @@ PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags
   return PyObject_Vectorcall(self->function, arguments, flags, keywords);
 }
 
+// After a program of a capture failed and left nothing behind.
+PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords,
+                       bool backend_raised) {
+  const Ref<> error = take_error();
+  const bool outer = std::exchange(thread_context.plain, true);
+  PyObject* result = PyObject_Vectorcall(self->function, arguments, flags, keywords);
+  thread_context.plain = outer;
+  if (result == nullptr || !backend_raised) return result;
+  // A handler of the function's own may have caught the same error; or the fault is the backend's alone.
+  if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                       "stator: what the backend made of a graph raised %R; the function ran natively",
+                       error.get()) == 0)
+    return result;
+  Py_DECREF(result);
+  return nullptr;
+}
+
 }  // namespace
 
 void install_domain(const Domain* domain) { installed_domain = domain; }
@@ -107,12 +126,17 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
     const CaptureOptions options{self->backend};
     Hooks hooks(self);
     PyObject* result = nullptr;
-    switch (state.cache.call(*installed_domain, self->function, call, options, limit_of(state),
-                             thread_stance != Stance::run_only, hooks, &result)) {
+    const auto answer = state.cache.call(*installed_domain, self->function, call, options, limit_of(state),
+                                         thread_stance != Stance::run_only, hooks, &result);
+    switch (answer) {
       case CaptureCache::Answer::served:
         return result;
       case CaptureCache::Answer::raised:
         return nullptr;
+      case CaptureCache::Answer::undone:
+      case CaptureCache::Answer::undone_by_backend:
+        return call_plainly(self, arguments, flags, keywords,
+                            answer == CaptureCache::Answer::undone_by_backend);
       case CaptureCache::Answer::stopped:
         if (state.whole) {
           raise_not_whole(state.cache.stops().back());

@@ -16,15 +16,18 @@ PyObject* strings(const std::vector<std::string>& texts) {
 std::string text_of(const CaptureStop& stop) {
   std::string text = reason(*stop.code).code;
   if (!stop.detail.empty()) text += ": " + stop.detail;
-  if (!stop.file.empty()) text += " (" + stop.file + ":" + std::to_string(stop.line) + ")";
+  if (!stop.stack.empty())
+    text += " (" + stop.stack.back().file + ":" + std::to_string(stop.stack.back().line) + ")";
   return text;
 }
 
-std::string source_line(const CaptureStop& stop) {
-  if (stop.file.empty()) return {};
+namespace {
+
+// As it stands in the file; empty where it cannot be read.
+std::string source_line(const UserFrame& frame) {
   auto linecache = Ref<>::steal(PyImport_ImportModule("linecache"));
   auto line = Ref<>::steal(
-      linecache ? PyObject_CallMethod(linecache.get(), "getline", "si", stop.file.c_str(), stop.line)
+      linecache ? PyObject_CallMethod(linecache.get(), "getline", "si", frame.file.c_str(), frame.line)
                 : nullptr);
   const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
   if (text == nullptr) {
@@ -37,24 +40,56 @@ std::string source_line(const CaptureStop& stop) {
   return trimmed;
 }
 
+}  // namespace
+
+std::string stack_text(const CaptureStop& stop) {
+  std::string text;
+  for (const UserFrame& frame : stop.stack) {
+    text += "\n  File \"" + frame.file + "\", line " + std::to_string(frame.line) + ", in " + frame.function;
+    if (const std::string line = source_line(frame); !line.empty()) text += "\n    " + line;
+  }
+  return text;
+}
+
+namespace {
+
+// (file, line, function)
+Ref<> frame_row(const UserFrame& frame) {
+  return Ref<>::steal(Py_BuildValue("(sis)", frame.file.c_str(), frame.line, frame.function.c_str()));
+}
+
+Ref<> frame_rows(const std::vector<UserFrame>& frames) {
+  auto list = Ref<>::steal(PyList_New(0));
+  for (const UserFrame& frame : frames) {
+    const Ref<> row = frame_row(frame);
+    if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return {};
+  }
+  return list;
+}
+
+}  // namespace
+
 PyObject* entry_row(const Entry& entry) {
   auto guards = Ref<>::steal(strings(entry.guards()));
-  if (!guards) return nullptr;
+  const Ref<> places = frame_rows(entry.guard_places());
+  if (!guards || !places) return nullptr;
   PyObject* module = entry.graph_module();
-  return Py_BuildValue("{s:O,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "graph",
-                       entry.graph_text().c_str(), "nodes", static_cast<Py_ssize_t>(entry.node_count()),
-                       "hits", static_cast<unsigned long long>(entry.hits), "seconds", entry.seconds,
-                       "graph_module", module != nullptr ? module : Py_None);
+  return Py_BuildValue("{s:O,s:O,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "guard_places", places.get(),
+                       "graph", entry.graph_text().c_str(), "nodes",
+                       static_cast<Py_ssize_t>(entry.node_count()), "hits",
+                       static_cast<unsigned long long>(entry.hits), "seconds", entry.seconds, "graph_module",
+                       module != nullptr ? module : Py_None);
 }
 
 PyObject* stop_rows(const std::vector<CaptureStop>& stops) {
   auto list = Ref<>::steal(PyList_New(0));
   for (const CaptureStop& stop : stops) {
     const BreakReason& why = reason(*stop.code);
+    const Ref<> stack = frame_rows(stop.stack);
+    if (!stack) return nullptr;
     auto row =
-        Ref<>::steal(Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:s}", "code", why.code, "message", why.message,
-                                   "hint", why.hint, "detail", stop.detail.c_str(), "file", stop.file.c_str(),
-                                   "line", stop.line, "source", source_line(stop).c_str()));
+        Ref<>::steal(Py_BuildValue("{s:s,s:s,s:s,s:s,s:O}", "code", why.code, "message", why.message, "hint",
+                                   why.hint, "detail", stop.detail.c_str(), "stack", stack.get()));
     if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();

@@ -18,8 +18,8 @@ PyObject* callee_rows(const CalleeCaptures& callees);
 
 // `code: detail (file:line)`
 std::string text_of(const CaptureStop& stop);
-// The user's line as it stands in the file; empty where it cannot be read.
-std::string source_line(const CaptureStop& stop);
+// The user's stack as tracebacks show it, each frame on lines of its own, innermost last.
+std::string stack_text(const CaptureStop& stop);
 
 }  // namespace stator
 

@@ -19,6 +19,7 @@ int _PySet_Update(PyObject* set, PyObject* iterable);
 int _PySet_NextEntry(PyObject* set, Py_ssize_t* position, PyObject** key, Py_hash_t* hash);
 PyObject* _PyType_Lookup(PyTypeObject* type, PyObject* name);
 void _PyErr_SetKeyError(PyObject* key);
+void _PyTraceback_Add(const char* function, const char* file, int line);
 }
 
 #endif

@@ -331,8 +331,10 @@ bool GuardSet::check(std::string* failed, shape::Bindings& bindings) {
 
 bool GuardSet::check_slowly(size_t guard, std::string* failed, shape::Bindings& bindings) {
   if (std::visit(Checker{bindings}, guards_[guard])) return true;
-  if (failed != nullptr)
-    *failed = texts_.text(sources_[guard]) + " " + std::visit(Describer{}, guards_[guard]);
+  if (failed == nullptr) return false;
+  *failed = texts_.text(sources_[guard]) + " " + std::visit(Describer{}, guards_[guard]);
+  if (lines_[guard] != LineId::kNone)
+    *failed += "  # " + user_lines_->short_text(user_lines_->outside_library(lines_[guard]));
   return false;
 }
 
@@ -377,9 +379,10 @@ bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings
   return overflow == 0;
 }
 
-void GuardSet::add(Guard guard, PyObject* subject) {
+void GuardSet::add(Guard guard, PyObject* subject, LineId line) {
   guards_.push_back(std::move(guard));
   subjects_.push_back(subject);
+  lines_.push_back(line);
 }
 
 std::vector<std::string> GuardSet::describe() const {

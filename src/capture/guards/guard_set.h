@@ -11,6 +11,7 @@
 #define STATOR_CAPTURE_GUARDS_GUARD_SET_H
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -149,8 +150,16 @@ class GuardSet {
   // Notes the ints and floats that were compared by value and differ now.
   void note_changes(Varying& varying) const;
 
+  // `place` says which line of the user's code a guard is ascribed to, until it is nullptr.
+  void follow(UserPlace* place, std::shared_ptr<const UserLines> lines) {
+    place_ = place;
+    user_lines_ = std::move(lines);
+  }
   // `subject` is the object that is looked at.
-  void add(Guard guard, PyObject* subject);
+  void add(Guard guard, PyObject* subject) {
+    add(std::move(guard), subject, place_ != nullptr ? place_->line() : LineId::kNone);
+  }
+  void add(Guard guard, PyObject* subject, LineId line);
   // Gives every guard its source: `source_of` adds that of an object, and says its number.
   template <class SourceOf>
   void name(SourceOf&& source_of) {
@@ -162,6 +171,8 @@ class GuardSet {
   void keep(PyObject* object) { kept_.push_back(Ref<>::share(object)); }
   // Each guard in words: what is looked at, and what is expected.
   std::vector<std::string> describe() const;
+  // The line of the user's code that relied on each guard first.
+  std::span<const LineId> lines() const { return lines_; }
 
   DictGuard& dict(PyObject* dict);
   ListGuard& list(PyObject* list, Py_ssize_t length);
@@ -187,6 +198,9 @@ class GuardSet {
   std::vector<PyObject*> subjects_;     // meaningful while the capture is in progress
   std::vector<uint32_t> sources_;       // of each guard, in texts_
   SourceTexts texts_;
+  std::vector<LineId> lines_;  // of each guard
+  UserPlace* place_ = nullptr;
+  std::shared_ptr<const UserLines> user_lines_;
   std::vector<Ref<>> kept_;
   std::unordered_map<const void*, size_t> seen_;
   struct Read {

@@ -210,8 +210,7 @@ enter_frame:
   }
   ip = code->at_unit(cpython::next_unit(frame));
   if constexpr (How::kCaptures) {
-    if (!recording->entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument(frame)))
-      goto error;
+    if (!recording->entering(frame, first_argument(frame))) goto error;
     if (ip == code->instructions.data()) recording->bound(frame);
   }
   if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;

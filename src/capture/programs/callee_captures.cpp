@@ -94,8 +94,9 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
     CacheListener listener;
     const auto answer =
         of->cache.call(domain_, frame->function, call, options_, limit_, true, listener, result);
-    if (answer == CaptureCache::Answer::raised) PyErr_Clear();
-    return answer == CaptureCache::Answer::served;
+    if (answer == CaptureCache::Answer::served) return true;
+    PyErr_Clear();
+    return false;
   } catch (const std::exception&) {
     return false;
   }

@@ -31,8 +31,7 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
     }
     entry->hits++;
     Engine::get().statistics.served++;
-    *result = entry->run(call, values);
-    return Answer::served;
+    return serve(*entry, call, values, result);
   }
   const bool breaks_often = static_cast<int>(stops_.size()) >= limit;
   if (!may_capture || breaks_often || Engine::get().capturing) return Answer::native;
@@ -80,8 +79,15 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
     return Answer::native;
   }
   statistics.served++;
-  *result = entry->run(call, values);
-  return Answer::served;
+  return serve(*entry, call, values, result);
+}
+
+CaptureCache::Answer CaptureCache::serve(const Entry& entry, const Call& call, CallValues& values,
+                                         PyObject** result) {
+  RunFailure failure;
+  *result = entry.run(call, values, failure);
+  if (*result != nullptr || !failure.untouched) return Answer::served;
+  return failure.of_backend ? Answer::undone_by_backend : Answer::undone;
 }
 
 void CaptureCache::give_up() {

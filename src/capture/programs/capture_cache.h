@@ -38,6 +38,10 @@ class CaptureCache {
     native,   // the function is to run as it is
     stopped,  // the same, since its capture stopped just now: stops().back()
     raised,   // an error is set
+    // The program of a capture failed and left nothing behind; its error is set. The function is to run
+    // plainly from its start: what it then raises, or catches, is eager's.
+    undone,
+    undone_by_backend,  // the same, in code of the backend's own, which may be to blame
   };
   struct Serving {
     std::optional<FunctionSpec> function;  // for functions that are made anew on every call
@@ -58,6 +62,7 @@ class CaptureCache {
   Varying varying;
 
  private:
+  static Answer serve(const Entry& entry, const Call& call, CallValues& values, PyObject** result);
   Answer capture(const Domain& domain, PyObject* function, const Call& call, const CaptureOptions& options,
                  int limit, CacheListener& listener, CallValues& values, PyObject** result);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/exported.h"
 #include "capture/hook/engine.h"
 #include "capture/programs/argument_names.h"
 
@@ -71,13 +72,14 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     return nullptr;
   }
   auto entry = std::make_unique<Entry>();
-  std::unique_ptr<DomainCapture> capture = domain.begin();
+  UserStack stack;
+  std::unique_ptr<DomainCapture> capture = domain.begin(stack.lines(), stack);
   if (!capture) {
     PyErr_Clear();
     why.code = BreakCode::kUnsupportedMode;
     return nullptr;
   }
-  Recording recording(domain, *capture, entry->guards_);
+  Recording recording(domain, *capture, entry->guards_, stack);
   const auto give_up = [&](BreakCode code, std::string detail) {
     recording.abandon();
     Engine::get().statistics.unrestored += recording.journal().roll_back();
@@ -130,7 +132,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     CaptureScope scope(recording);
     result = Ref<>::steal(PyObject_Vectorcall(function, given.data(), static_cast<size_t>(count), keywords));
   }
-  recording.leave(function);
+  recording.leave();
   if (!result) return give_up(BreakCode::kException, "the function raises");
   if (recording.stopped().happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture->broken()) return give_up(broken->code, broken->detail);
@@ -158,7 +160,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     for (size_t i = 0; i < entry->symbols_->check_count(); i++)
       entry->symbol_guards_.push_back(entry->symbols_->check_text(i, shape::SymbolText::kSources));
   }
-  for (const Ref<>& tensor : captured) {
+  for (size_t i = 0; i < captured.size(); i++) {
+    const Ref<>& tensor = captured[i];
     sources.push_back(tensor ? recording.source(tensor.get()) : std::string());
     if (tensor) {
       if (!recording.is_pinned(tensor.get()))
@@ -166,7 +169,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
                        "a tensor that is neither an argument nor reached through one");
       auto guard = domain.guard(tensor.get());
       if (!guard) return give_up(BreakCode::kTensorSubclass, recording.source(tensor.get()));
-      entry->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get());
+      entry->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get(),
+                         capture->first_use(i));
     }
     entry->inputs_.push_back(tensor.get());
   }
@@ -183,6 +187,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   }
   recording.name_guards();
+  entry->note_lines(stack);
   if (!entry->guards_.seal(domain))
     return give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
   {
@@ -239,7 +244,10 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   if (!guards_.check(failed, values.bindings)) return false;
   if (!checks_) return true;
   const auto broken = checks_->first_failure(values.bindings);
-  return !broken || fail(symbol_guards_[*broken]);
+  if (!broken) return true;
+  const LineId line = lines_->outside_library(symbols_->check_line(*broken));
+  return fail(symbol_guards_[*broken] +
+              (line == LineId::kNone ? std::string() : "  # " + lines_->short_text(line)));
 }
 
 void Entry::note_changes(const Call& call, Varying& varying) const {
@@ -251,15 +259,44 @@ void Entry::note_changes(const Call& call, Varying& varying) const {
   if (same) guards_.note_changes(varying);
 }
 
-PyObject* Entry::run(const Call& call, CallValues& values) const {
+PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) const {
   values.inputs = inputs_;
   for (const Given& given : given_) values.inputs[given.input] = values.tensors[given.tensor];
   const PlainScope plain;
-  if (!program_->run(values.inputs.data(), values.bindings, values.outputs)) return nullptr;
+  if (!program_->run(values.inputs.data(), values.bindings, values.outputs, failure)) {
+    if (!failure.untouched) show_line(failure.line);
+    return nullptr;
+  }
   if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
       !effects_.apply(values.made, call.arguments))
     return nullptr;
   return values.made[result_].release();
+}
+
+// The error that is set comes out of the frames that would stand there natively.
+void Entry::show_line(LineId line) const {
+  for (; line != LineId::kNone; line = (*lines_)[line].caller) {
+    const UserLine& frame = (*lines_)[line];
+    _PyTraceback_Add(lines_->text(frame.function).c_str(), lines_->text(frame.file).c_str(), frame.line);
+  }
+}
+
+void Entry::note_lines(UserStack& stack) {
+  lines_ = stack.lines();
+  defined_ = stack.first_line();
+  stack.place();
+}
+
+std::vector<UserFrame> Entry::guard_places() const {
+  std::vector<LineId> ids(arguments_.size(), defined_);
+  ids.insert(ids.end(), guards_.lines().begin(), guards_.lines().end());
+  for (size_t i = 0; i < symbol_guards_.size(); i++) ids.push_back(symbols_->check_line(i));
+  std::vector<UserFrame> places;
+  for (LineId id : ids) {
+    const UserLine& line = (*lines_)[lines_->outside_library(id != LineId::kNone ? id : defined_)];
+    places.push_back({lines_->text(line.file), lines_->text(line.function), line.line});
+  }
+  return places;
 }
 
 std::vector<std::string> Entry::guards() const {

@@ -33,10 +33,13 @@ class Entry {
   bool serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed);
   // Notes the sizes and numbers of a call in which it differs from the captured one.
   void note_changes(const Call& call, Varying& varying) const;
-  // Serves the call with the values that serves() found. A new reference, or nullptr with an error set.
-  PyObject* run(const Call& call, CallValues& values) const;
+  // Serves the call with the values that serves() found. A new reference, or nullptr with an error set: then
+  // `failure` says whether the call may be made again without a capture.
+  PyObject* run(const Call& call, CallValues& values, RunFailure& failure) const;
 
   std::vector<std::string> guards() const;
+  // For each of them the line of the user's code that relied on it first.
+  std::vector<UserFrame> guard_places() const;
   std::string graph_text() const { return program_->graph_text(); }
   size_t node_count() const { return program_->node_count(); }
   PyObject* graph_module() const { return program_->graph_module(); }
@@ -45,11 +48,15 @@ class Entry {
 
  private:
   bool has_keywords(const Call& call) const;
+  void note_lines(UserStack& stack);
+  void show_line(LineId line) const;
 
   std::vector<ArgumentSpec> arguments_;
   Ref<> keywords_;  // names, or nothing
   uint64_t modes_ = 0;
   GuardSet guards_;
+  std::shared_ptr<const UserLines> lines_;
+  LineId defined_ = LineId::kNone;  // where the function begins
   std::unique_ptr<TensorProgram> program_;
   std::vector<PyObject*> inputs_;  // those that are no arguments (borrowed: the guards prove them), nullptr
                                    // for those that are

@@ -31,9 +31,14 @@ class Recording::Pause {
   Recording* recording_;
 };
 
-Recording::Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards)
-    : domain_(domain), capture_(capture), guards_(guards) {}
-Recording::~Recording() { release_locks(); }
+Recording::Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards, UserStack& stack)
+    : domain_(domain), capture_(capture), guards_(guards), stack_(stack) {
+  guards_.follow(&stack, stack.lines());
+}
+Recording::~Recording() {
+  guards_.follow(nullptr, stack_.lines());
+  release_locks();
+}
 
 void Recording::end_pause() { pause_.reset(); }
 

@@ -12,13 +12,9 @@ namespace stator {
 PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
   cpython::Frame* const frame = frame_;
   const Instruction* const at = at_;
-  PyCodeObject* const code = code_;
-  const int offset = offset_;
   PyObject* value = PyDict_GetItemWithError(dict, key);
   frame_ = frame;
   at_ = at;
-  code_ = code;
-  offset_ = offset;
   return value;
 }
 

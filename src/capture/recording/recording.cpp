@@ -16,22 +16,18 @@ bool Recording::stop(BreakCode code, std::string detail) {
   if (!stop_.happened()) {
     stop_.code = code;
     stop_.detail = std::move(detail);
-    if (code_ != nullptr) {
-      stop_.file = PyUnicode_AsUTF8(code_->co_filename);
-      stop_.line = PyCode_Addr2Line(code_, offset_);
-    }
+    const LineId line = stack_.line();
+    stack_.place();
+    stop_.stack = frames_of(*stack_.lines(), line);
   }
   if (!PyErr_Occurred()) PyErr_SetString(break_exception(), reason(*stop_.code).code);
   return false;
 }
 
-void Recording::leave(PyObject* function) {
+void Recording::leave() {
   frame_ = nullptr;
   at_ = nullptr;
-  PyObject* code = PyFunction_Check(function) ? PyFunction_GET_CODE(function) : nullptr;
-  if (reinterpret_cast<PyObject*>(code_) == code) return;
-  code_ = reinterpret_cast<PyCodeObject*>(code);
-  offset_ = 0;
+  stack_.left();
 }
 
 void Recording::note_error() {
@@ -187,8 +183,6 @@ bool Recording::take_pending(PyObject** sp) {
 bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
   frame_ = frame;
   at_ = &instruction;
-  code_ = frame->code;
-  offset_ = static_cast<int>(instruction.at - cpython::code_start(code_)) * 2;
   if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
   if (!pending_.empty() && !take_pending(sp)) return false;

@@ -17,14 +17,14 @@
 #include "capture/guards/guard_set.h"
 #include "capture/recording/journal.h"
 #include "capture/recording/native_table.h"
+#include "capture/recording/user_stack.h"
 
 namespace stator {
 
 struct CaptureStop {
   std::optional<BreakCode> code;
   std::string detail;
-  std::string file;
-  int line = 0;
+  std::vector<UserFrame> stack;  // of the user's, innermost last; empty where nothing ran yet
   bool happened() const { return code.has_value(); }
 };
 
@@ -38,7 +38,7 @@ struct Origin {
 
 class Recording {
  public:
-  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards);
+  Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards, UserStack& stack);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -46,6 +46,11 @@ class Recording {
   // --- the interpreter ---
   // Before each instruction: guards what it will read, or stops the capture. False: stopped, an error is set.
   bool before(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+  // A frame of the program is about to run, from its start or from where it waited.
+  bool entering(cpython::Frame* frame, PyObject* first_argument) {
+    stack_.entered(frame);
+    return entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument);
+  }
   // Before a function's frame is entered, however it was called.
   bool entering(PyFunctionObject* function, PyObject* first_argument);
   // A frame whose arguments were just bound: its **kwargs dictionary was made for it.
@@ -71,8 +76,8 @@ class Recording {
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
   bool stop(BreakCode code, std::string detail = {});
   const CaptureStop& stopped() const { return stop_; }
-  // The captured call of `function` is over: no frame of it is left.
-  void leave(PyObject* function);
+  // The captured call is over: no frame of it is left.
+  void leave();
   // Objects of a capture that is given up die without a word: generators that wait are not resumed by their
   // end.
   void abandon();
@@ -219,6 +224,7 @@ class Recording {
   const Domain& domain_;
   DomainCapture& capture_;
   GuardSet& guards_;
+  UserStack& stack_;
   CaptureStop stop_;
   bool has_symbols_ = false;
   const Varying* varying_ = nullptr;
@@ -251,9 +257,6 @@ class Recording {
   const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   cpython::Frame* frame_ = nullptr;
-  PyCodeObject* code_ =
-      nullptr;  // and offset in bytes: where the capture stands, for those who ask why it ended
-  int offset_ = 0;
   const Instruction* at_ = nullptr;
 };
 

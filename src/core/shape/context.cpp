@@ -65,6 +65,11 @@ bool Context::decide(ExprId predicate, LineId line) {
   return truth;
 }
 
+bool Context::decide(ExprId predicate) {
+  const Expr& e = exprs_[predicate];
+  return e.kind == ExprKind::kConstant ? e.number != 0 : decide(predicate, line());
+}
+
 int64_t Context::specialize(Dim dim, LineId line) {
   if (!dim.is_expr()) return dim.number();
   std::optional<int64_t> value = hint(dim);
@@ -79,7 +84,7 @@ bool Context::decide(RealGuard::Kind kind, RealId a, RealId b) {
   const RealGuard guard{kind, a, b, truth};
   if (std::ranges::find(real_guards_, guard) == real_guards_.end()) {
     real_guards_.push_back(guard);
-    real_guard_lines_.push_back(line_);
+    real_guard_lines_.push_back(line());
   }
   return truth;
 }

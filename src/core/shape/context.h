@@ -74,18 +74,18 @@ class Context : public std::enable_shared_from_this<Context> {
   // The truth of a predicate at capture; unless the ranges decide it, records a guard that it stays so.
   // Throws std::domain_error where the predicate has no hint.
   bool decide(ExprId predicate, LineId line);
-  bool decide(ExprId predicate) { return decide(predicate, line_); }
+  bool decide(ExprId predicate);
   // The number a dimension had at capture, guarded.
   int64_t specialize(Dim dim, LineId line);
-  int64_t specialize(Dim dim) { return specialize(dim, line_); }
+  int64_t specialize(Dim dim) { return dim.is_expr() ? specialize(dim, line()) : dim.number(); }
   void add_guard(ExprId predicate, LineId line);
   // The same for floats.
   bool decide(RealGuard::Kind kind, RealId a, RealId b);
   double specialize(RealId real);
 
-  // The line to which decisions of Size operators are ascribed.
-  void set_line(LineId line) { line_ = line; }
-  LineId line() const { return line_; }
+  // Says to which line decisions are ascribed; nullptr: to none.
+  void follow(UserPlace* place) { place_ = place; }
+  LineId line() const { return place_ != nullptr ? place_->line() : LineId::kNone; }
 
   std::span<const SizeGuard> guards() const { return guards_; }
   std::span<const RealGuard> real_guards() const { return real_guards_; }
@@ -121,7 +121,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::vector<RealSymbol> real_symbols_;
   std::vector<RealGuard> real_guards_;
   std::vector<LineId> real_guard_lines_;
-  LineId line_ = LineId::kNone;
+  UserPlace* place_ = nullptr;
 };
 
 }  // namespace stator::shape

@@ -51,7 +51,7 @@ Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* argumen
     const std::string text = call.attr("name").cast<std::string>();
     const ir::Operand operands[] = {session.graph.constant(std::make_shared<OpaqueFunction>(call), text),
                                     session.graph.value_list(inputs)};
-    const ir::NodeId node = session.graph.append(ir::op::kCall, operands, specs, session.line);
+    const ir::NodeId node = session.graph.append(ir::op::kCall, operands, specs, session.line());
     py::list tracers;
     for (size_t i = 0; i < metas.size(); i++) {
       const uint32_t value = index(session.graph.outputs(node)[static_cast<uint32_t>(i)]);

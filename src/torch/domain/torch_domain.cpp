@@ -87,9 +87,16 @@ bool is_constant_size(PyObject* object) {
   return true;
 }
 
+const std::string& torch_folder() {
+  static const std::string folder =
+      py::list(py::module_::import("torch").attr("__path__"))[0].cast<std::string>() + "/";
+  return folder;
+}
+
 class TorchCapture final : public DomainCapture {
  public:
-  explicit TorchCapture(GraphBackend backend) : backend_(backend), session_(std::make_shared<Session>()) {
+  TorchCapture(GraphBackend backend, std::shared_ptr<UserLines> lines, UserPlace& place)
+      : backend_(backend), session_(std::make_shared<Session>(std::move(lines), &place)) {
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
                       at::autocast::get_autocast_dtype(kAutocastDevices[i])};
@@ -195,6 +202,8 @@ class TorchCapture final : public DomainCapture {
     }
   }
 
+  LineId first_use(size_t input) const override { return session_->inputs[input].line; }
+
   std::unique_ptr<TensorProgram> compile(PyObject* backend,
                                          const std::vector<std::string>& sources) override {
     try {
@@ -269,13 +278,14 @@ class TorchDomain final : public Domain {
   uint64_t modes() const override {
     return current_modes().word() | kernel_settings() << 32 | uint64_t{under_unsupported_mode()} << 63;
   }
-  std::unique_ptr<DomainCapture> begin() const override {
+  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place) const override {
     if (under_unsupported_mode()) {
       PyErr_SetString(PyExc_RuntimeError, "a mode of torch whose Python code sees every operator is active");
       return nullptr;
     }
     try {
-      return std::make_unique<TorchCapture>(backend_);
+      lines->set_library(torch_folder());
+      return std::make_unique<TorchCapture>(backend_, std::move(lines), place);
     } catch (const std::exception& error) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
       return nullptr;

@@ -1,0 +1,71 @@
+// src/backends/traces.cpp: finds what cannot be taken back, and takes back what can.
+#include "backends/traces.h"
+
+#include <ATen/Context.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/ir/effects.h"
+
+namespace stator {
+namespace {
+
+bool has_generator(const ir::Graph& graph, const ir::Node& node) {
+  return std::ranges::any_of(graph.operands(node), [](const ir::Operand& operand) {
+    return operand.kind == ir::OperandKind::kOpaque;
+  });
+}
+
+c10::Device device_of(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Device device = node.output_count != 0 ? graph.value(node.first_output).device : ir::Device{};
+  return {static_cast<c10::DeviceType>(device.type), device.index};
+}
+
+}  // namespace
+
+RunTraces traces_of(const ir::Graph& graph) {
+  std::unordered_set<uint32_t> older;  // storages that exist before the run
+  const auto storage_of = [&](ir::ValueId id) {
+    const ir::Value& value = graph.value(id);
+    return value.storage == ir::ValueId::kNone ? index(id) : index(value.storage);
+  };
+  for (const ir::Input& input : graph.inputs()) older.insert(storage_of(input.value));
+  RunTraces traces;
+  const auto nodes = graph.nodes();
+  for (size_t n = 0; n < nodes.size(); n++) {
+    const ir::Effects effects = effects_of(graph, nodes[n]);
+    traces.has_modes |= effects.mode;
+    bool stays = effects.unknown;
+    const auto operands = graph.operands(nodes[n]);
+    for (size_t i = 0; i < operands.size() && !stays; i++) {
+      if (!effects.writes_argument(i)) continue;
+      graph.for_each_value(operands[i], [&](ir::ValueId id) { stays |= older.count(storage_of(id)) != 0; });
+    }
+    if (effects.random && !stays) {
+      const c10::Device device = device_of(graph, nodes[n]);
+      stays = has_generator(graph, nodes[n]) || (!device.is_cpu() && !device.is_cuda());
+      if (std::ranges::find(traces.drawn, device) == traces.drawn.end()) traces.drawn.push_back(device);
+    }
+    if (stays && traces.first == SIZE_MAX) traces.first = n;
+  }
+  return traces;
+}
+
+RandomState::RandomState(const RunTraces& traces) {
+  for (const c10::Device& device : traces.drawn) {
+    if (!device.is_cpu() && !device.is_cuda()) continue;
+    at::Generator generator = at::globalContext().defaultGenerator(device);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    states_.emplace_back(generator, generator.clone());
+  }
+}
+
+void RandomState::restore() {
+  for (auto& [generator, state] : states_) {
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    generator.set_state(state.get_state());
+  }
+}
+
+}  // namespace stator

@@ -1,0 +1,90 @@
+// capture/recording/user_stack.cpp: numbers for places in the user's code, and what they mean.
+#include "capture/recording/user_stack.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "capture/cpython/line_table.h"
+
+namespace stator {
+
+using cpython::Frame;
+
+void UserStack::entered(Frame* frame) {
+  const size_t caller = nearest(frame->previous);
+  levels_.resize(caller == kNobody ? 0 : caller + 1);
+  const auto [known, is_new] = code_numbers_.try_emplace(frame->code, static_cast<uint32_t>(codes_.size()));
+  if (is_new) codes_.push_back(Ref<>::share(reinterpret_cast<PyObject*>(frame->code)));
+  levels_.push_back({frame, known->second, LineId::kNone, false, -1, LineId::kNone});
+}
+
+size_t UserStack::nearest(Frame* frame) const {
+  if (levels_.empty()) return kNobody;
+  for (; frame != nullptr; frame = frame->previous) {
+    for (size_t i = levels_.size(); i > 0; i--) {
+      if (levels_[i - 1].frame == frame) return i - 1;
+    }
+  }
+  return kNobody;
+}
+
+LineId UserStack::line() {
+  const size_t level = nearest(cpython::current_frame(thread_));
+  return level == kNobody ? first_line() : line_at(level);
+}
+
+LineId UserStack::first_line() { return codes_.empty() ? LineId::kNone : number({0, -1, LineId::kNone}); }
+
+LineId UserStack::line_at(size_t index) {
+  Level& level = levels_[index];
+  const auto unit = static_cast<int>(level.frame->instruction - cpython::code_start(level.frame->code));
+  if (level.called && unit == level.unit) return level.line;
+  if (!level.called) {
+    level.caller = index > 0 ? line_at(index - 1) : LineId::kNone;
+    level.called = true;
+  }
+  level.unit = unit;
+  return level.line = number({level.code, unit, level.caller});
+}
+
+LineId UserStack::number(const Place& place) {
+  const auto [known, is_new] = numbers_.try_emplace(place, LineId::kNone);
+  if (is_new) {
+    known->second = lines_->add_later(place.caller);
+    unplaced_.emplace_back(place, known->second);
+  }
+  return known->second;
+}
+
+void UserStack::place() {
+  const auto text = [&](PyObject* string) {
+    const char* utf8 = PyUnicode_AsUTF8(string);
+    if (utf8 == nullptr) PyErr_Clear();
+    return lines_->intern(utf8 != nullptr ? utf8 : "?");
+  };
+  struct Found {
+    cpython::LineTable table;
+    StringId file, function;
+  };
+  std::vector<std::optional<Found>> found(codes_.size());
+  for (const auto& [place, line] : unplaced_) {
+    auto* code = reinterpret_cast<PyCodeObject*>(codes_[place.code].get());
+    std::optional<Found>& of = found[place.code];
+    if (!of) of.emplace(cpython::LineTable(code), text(code->co_filename), text(code->co_name));
+    const int number = place.unit < 0 ? code->co_firstlineno : of->table.line(place.unit);
+    lines_->place(line, of->file, number, of->function);
+  }
+  unplaced_.clear();
+}
+
+std::vector<UserFrame> frames_of(const UserLines& lines, LineId line) {
+  std::vector<UserFrame> frames;
+  for (; line != LineId::kNone; line = lines[line].caller) {
+    const UserLine& each = lines[line];
+    frames.push_back({lines.text(each.file), lines.text(each.function), each.line});
+  }
+  std::reverse(frames.begin(), frames.end());
+  return frames;
+}
+
+}  // namespace stator

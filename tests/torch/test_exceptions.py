@@ -1,0 +1,151 @@
+"""Errors that kernels raise on a hit are those of eager code: type, handlers, lines, effects."""
+
+import linecache
+import traceback
+from typing import Any
+
+import pytest
+
+import stator
+import torch
+from torch import nn
+
+BACKENDS = ["native", "eager", "aot_eager"]
+
+
+def looked_up(table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    y = index * 1
+    rows = nn.functional.embedding(y, table)
+    return rows * 2
+
+
+def lines_of(error: BaseException) -> list[str]:
+    return [
+        linecache.getline(frame.filename, frame.lineno or 0).strip()
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == __file__
+    ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_type_and_line_are_eagers(backend: str) -> None:
+    compiled = stator.compile(looked_up, backend=backend, fullgraph=True)
+    table = torch.randn(4, 2)
+    good, bad = torch.tensor([0, 3]), torch.tensor([0, 9])
+    assert torch.equal(compiled(table, good), looked_up(table, good))
+    with pytest.raises(IndexError) as wanted:
+        looked_up(table, bad)
+    with pytest.raises(IndexError) as got:
+        compiled(table, bad)
+    assert str(got.value) == str(wanted.value)
+    assert lines_of(got.value)[-1] == lines_of(wanted.value)[-1]
+    assert lines_of(got.value)[-1] == "rows = nn.functional.embedding(y, table)"
+    assert torch.equal(compiled(table, good), looked_up(table, good))
+    assert stator.cache_entries(compiled)[0].hits == 2
+
+
+@pytest.mark.filterwarnings("ignore:stator")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_handlers_of_the_function_see_it(backend: str) -> None:
+    seen: list[str] = []
+
+    def f(table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        try:
+            return table[index.clone()] + 1
+        except IndexError:
+            seen.append("out of range")
+            return table - 1
+        finally:
+            seen.append("done")
+
+    compiled = stator.compile(f, backend=backend, fullgraph=True)
+    table = torch.randn(3)
+    for index, effects in (([0], ["done"]), ([7], ["out of range", "done"]), ([2], ["done"])):
+        where = torch.tensor(index)
+        wanted = f(table, where)
+        seen.clear()
+        assert torch.equal(compiled(table, where), wanted)
+        assert seen == effects
+        seen.clear()
+    assert len(stator.cache_entries(compiled)) == 1
+
+
+@pytest.mark.filterwarnings("ignore:stator")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_random_numbers_are_drawn_once(backend: str) -> None:
+    def f(table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        noise = torch.rand(3)
+        try:
+            return table[index.clone()] + noise
+        except IndexError:
+            return noise
+
+    compiled = stator.compile(f, backend=backend, fullgraph=True)
+    table = torch.randn(3)
+    compiled(table, torch.tensor([0, 1, 2]))
+    torch.manual_seed(3)
+    got = compiled(table, torch.tensor([0, 1, 9]))
+    after = torch.rand(1)
+    torch.manual_seed(3)
+    assert torch.equal(got, f(table, torch.tensor([0, 1, 9])))
+    assert torch.equal(after, torch.rand(1))
+
+
+def test_what_was_written_is_not_written_twice() -> None:
+    """Past a write to an older tensor the error is raised as it is, from the user's line."""
+
+    def f(count: torch.Tensor, table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        count.add_(1)
+        return table[index.clone()] + 1
+
+    compiled = stator.compile(f, backend="native", fullgraph=True)
+    count, table = torch.zeros(1), torch.randn(3)
+    compiled(count, table, torch.tensor([0]))
+    with pytest.raises(IndexError) as got:
+        compiled(count, table, torch.tensor([9]))
+    assert count.item() == 2
+    assert lines_of(got.value)[-1] == "return table[index.clone()] + 1"
+
+
+def test_callees_after_a_break() -> None:
+    def f(table: torch.Tensor, index: torch.Tensor) -> Any:
+        try:
+            rows = looked_up(table, index)
+        except IndexError as error:
+            return lines_of(error)[-1]
+        return float(rows.sum())
+
+    compiled = stator.compile(f, backend="native")
+    table = torch.randn(4, 2)
+    for index in ([1], [2], [9], [1]):
+        where = torch.tensor(index)
+        assert compiled(table, where) == f(table, where)
+
+
+def test_modes_are_put_back() -> None:
+    def f(table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return table[index.clone()] + 1
+
+    for backend in BACKENDS:
+        compiled = stator.compile(f, backend=backend, fullgraph=True)
+        table = torch.randn(3)
+        compiled(table, torch.tensor([0]))
+        with pytest.raises(IndexError):
+            compiled(table, torch.tensor([9]))
+        assert torch.is_grad_enabled()
+
+
+def test_faults_of_a_backend_are_shown() -> None:
+    def fails(gm: Any, examples: Any) -> Any:
+        def run(*inputs: torch.Tensor) -> Any:
+            raise ZeroDivisionError("the backend's own")
+
+        return run
+
+    compiled = stator.compile(lambda x: x + 1, backend=fails)
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="raised ZeroDivisionError.*the backend's own"):
+            assert compiled(torch.ones(1)).item() == 2
+    with pytest.raises(ZeroDivisionError, match="the backend's own"):
+        stator.compile(lambda x: x.add_(1), backend=fails)(torch.ones(1))
