@@ -179,8 +179,10 @@ inline void enter_native(PyThreadState*) {}
 inline void leave_native(PyThreadState*) {}
 #else
 inline constexpr int kUnitsPerEvaluator = 2;
+// From 3.13 on CPython looks whether any unit is left before it takes them.
+inline constexpr int kUnitsToEnter = STATOR_PY == 312 ? kUnitsPerEvaluator : 1;
 inline bool native_recursion_left(PyThreadState* thread) {
-  return thread->c_recursion_remaining >= kUnitsPerEvaluator;
+  return thread->c_recursion_remaining >= kUnitsToEnter;
 }
 inline void enter_native(PyThreadState* thread) { thread->c_recursion_remaining -= kUnitsPerEvaluator; }
 inline void leave_native(PyThreadState* thread) { thread->c_recursion_remaining += kUnitsPerEvaluator; }
@@ -249,6 +251,39 @@ inline void initialise(Frame* frame, PyFunctionObject* function, PyCodeObject* c
   go_on_at(frame, code_start(code));
   for (int i = bound; i < code->co_nlocalsplus; i++) frame->localsplus[i] = nullptr;
 }
+
+// --- calls of classes
+// ----------------------------------------------------------------------------------------------
+// Where they enter `__init__`: CPython puts a frame of its own, which nobody sees, between it and its caller.
+// Here the caller is marked instead, in a field that CPython writes before it uses it; the frame's room is
+// taken all the same, since the call is made through C where both do not fit into a chunk of the thread's
+// stack.
+#if STATOR_PY >= 313
+inline constexpr int kInitFrameWords = STATOR_FRAME_SPECIALS + 2;
+inline bool has_inline_values(const PyTypeObject* type) {
+  return PyType_HasFeature(const_cast<PyTypeObject*>(type), Py_TPFLAGS_INLINE_VALUES);
+}
+inline bool takes_init_room(PyThreadState* thread, PyFunctionObject* init) {
+  const int words = frame_words(reinterpret_cast<PyCodeObject*>(init->func_code)) + kInitFrameWords;
+  if (thread->datastack_top == nullptr || words >= thread->datastack_limit - thread->datastack_top)
+    return false;
+  thread->datastack_top += kInitFrameWords;
+  return true;
+}
+inline void give_init_room(PyThreadState* thread) { thread->datastack_top -= kInitFrameWords; }
+inline void mark_init(Frame* caller) { caller->return_offset = 1; }
+inline bool take_init_mark(Frame* caller) {
+  const bool marked = caller->return_offset != 0;
+  caller->return_offset = 0;
+  return marked;
+}
+#else
+inline bool has_inline_values(const PyTypeObject*) { return false; }
+inline bool takes_init_room(PyThreadState*, PyFunctionObject*) { return false; }
+inline void give_init_room(PyThreadState*) {}
+inline void mark_init(Frame*) {}
+inline bool take_init_mark(Frame*) { return false; }
+#endif
 
 }  // namespace stator::cpython
 #endif

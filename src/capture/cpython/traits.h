@@ -36,6 +36,9 @@ inline constexpr bool kSenderStandsOnLastUnit = STATOR_PY == 312;
 inline constexpr bool kResumesInLoop = STATOR_PY >= 312;
 // So do, in warm code, reads of attributes that end in a Python getter or `__getattribute__`.
 inline constexpr bool kReadsEnterFrames = STATOR_PY >= 312;
+// So do warm calls of simple classes, which end in a Python `__init__`; they count a level beside that of its
+// frame.
+inline constexpr bool kClassCallsEnterInit = STATOR_PY >= 313;
 // Warm calls with keywords count no level of recursion for C functions that take them as an array.
 inline constexpr bool kKeywordCallsAreSpecialised = STATOR_PY <= 312;
 // str(x) counts a level in cold code, none in warm code. Later, in neither.

@@ -71,7 +71,7 @@ std::string SourceTexts::text(uint32_t node) const {
         text += ".__closure__[" + shown(step.key.get(), false) + "]";
         break;
       case SourceStep::type_of:
-        text = "type(" + text + ")";
+        text.insert(0, "type(").append(")");
         break;
     }
   }

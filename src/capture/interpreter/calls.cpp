@@ -40,11 +40,6 @@ bool make_room(std::vector<PyObject*>& values, Py_ssize_t count) {
   return true;
 }
 
-bool only_positional(const PyCodeObject* code) {
-  return (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED)) == CO_OPTIMIZED &&
-         code->co_kwonlyargcount == 0;
-}
-
 // Positional arguments, and defaults for those missing at the end. nullptr: not so simple.
 Frame* bind_positional(PyThreadState* thread, PyFunctionObject* function, PyCodeObject* code,
                        PyObject* const* arguments, Py_ssize_t count) {
@@ -71,6 +66,11 @@ Frame* bind_positional(PyThreadState* thread, PyFunctionObject* function, PyCode
 bool is_python_function(PyObject* callable) {
   return PyFunction_Check(callable) &&
          reinterpret_cast<PyFunctionObject*>(callable)->vectorcall == python_vectorcall();
+}
+
+bool only_positional(const PyCodeObject* code) {
+  return (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED)) == CO_OPTIMIZED &&
+         code->co_kwonlyargcount == 0;
 }
 
 PyObject* keep_bound_frame(Binding& binding, Frame* frame) noexcept {

@@ -10,6 +10,9 @@ namespace stator {
 // vectorcall.
 bool is_python_function(PyObject* callable);
 
+// Whether all parameters are plain positional ones.
+bool only_positional(const PyCodeObject* code);
+
 struct PushedCall {
   cpython::Frame* frame = nullptr;  // bound, not linked
   bool native = false;              // no frame could be pushed here: make the call through the C API

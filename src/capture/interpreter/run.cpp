@@ -202,6 +202,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   } while (0)
 
 enter_frame:
+  cpython::take_init_mark(frame);  // a generator's frame comes as CPython left it
   fast = frame->localsplus;
   sp = cpython::take_stack(frame);
   if (frame == entry && raise_at_entry) {
@@ -306,6 +307,7 @@ back_in_caller:
   ip = cpython::kCallerStandsOnLastUnit ? code->ending_at(frame->instruction)
                                         : code->at_unit(frame->instruction);
   if constexpr (How::kCountsInstructions) budget = budgets.take();
+  if (cpython::take_init_mark(frame)) goto back_from_init;
   from_callee = result == nullptr;
   if (from_callee) goto error;
   if constexpr (How::kCaptures) recording->returned(result);

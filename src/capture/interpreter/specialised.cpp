@@ -75,4 +75,32 @@ PyFunctionObject* getattribute_entered_by(PyObject* owner) {
   return _PyType_Lookup(type, last) == nullptr ? python_function(_PyType_Lookup(type, first)) : nullptr;
 }
 
+PyFunctionObject* init_entered_by(PyObject* callable, Py_ssize_t count) {
+  if (!PyType_Check(callable) || !Py_IS_TYPE(callable, &PyType_Type)) return nullptr;
+  auto* const type = reinterpret_cast<PyTypeObject*>(callable);
+  if (type->tp_new != PyBaseObject_Type.tp_new || type->tp_alloc != PyType_GenericAlloc ||
+      !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || !cpython::has_inline_values(type))
+    return nullptr;
+  static PyObject* const name = PyUnicode_InternFromString("__init__");
+  PyFunctionObject* const init = name != nullptr ? python_function(_PyType_Lookup(type, name)) : nullptr;
+  if (init == nullptr) return nullptr;
+  const auto* const code = reinterpret_cast<PyCodeObject*>(init->func_code);
+  return only_positional(code) && code->co_argcount == count + 1 ? init : nullptr;
+}
+
+PyObject* make_empty(PyObject* callable) {
+  static PyObject* const no_arguments = PyTuple_New(0);
+  return no_arguments != nullptr
+             ? PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(callable), no_arguments, nullptr)
+             : nullptr;
+}
+
+bool is_result_of_init(PyObject* result) {
+  if (result != Py_None)
+    PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", Py_TYPE(result)->tp_name);
+  const bool is = result == Py_None;
+  Py_DECREF(result);
+  return is;
+}
+
 }  // namespace stator

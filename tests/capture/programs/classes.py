@@ -5,6 +5,8 @@ import enum
 import functools
 import abc
 import collections
+import sys
+import traceback
 
 
 def case_simple(log):
@@ -695,3 +697,124 @@ def case_class_changes_while_used(log):
     a.__class__ = type("B", (), {"f": lambda self: 4})
     del a.f
     return a.f()
+
+
+def case_init_called(log):
+    class A:
+        def __init__(self, value):
+            log.append((type(self).__name__, value, sorted(vars(self))))
+            self.value = value
+
+    class B(A):
+        def __init__(self, value, more=2):
+            super().__init__(value)
+            self.more = more
+
+    class C(A):
+        pass
+
+    made = [A(1), B(1), B(1, 3), C(4), C(value=5)]
+    return [(type(x).__name__, vars(x)) for x in made]
+
+
+def case_init_returns_something(log):
+    class A:
+        def __init__(self, value):
+            return value
+
+    class B:
+        def __init__(self):
+            yield 1
+
+    log.append(A(None).__class__.__name__)
+    for make in (lambda: A(1), lambda: B(), lambda: A("x")):
+        try:
+            make()
+        except TypeError as error:
+            log.append((str(error), error.__traceback__.tb_next.tb_lineno, error.__traceback__.tb_next.tb_next))
+
+
+def case_init_raises(log):
+    import gc
+    import weakref
+
+    class A:
+        def __init__(self, value):
+            log.append(sys._getframe(1).f_code.co_name)
+            seen.append(weakref.ref(self))
+            if value:
+                raise ValueError(value)
+
+    def make(value):
+        return [value, A(value), A(0)]
+
+    seen = []
+    try:
+        make(1)
+    except ValueError as error:
+        log.append([entry.name for entry in traceback.extract_tb(error.__traceback__)])
+        log.append(error.__traceback__.tb_next.tb_frame.f_back is not None)
+        del error
+    gc.collect()
+    log.append([ref() for ref in seen])
+    made = make(0)
+    log.append([type(ref()).__name__ for ref in seen])
+    return len(made)
+
+
+def case_init_wrong_arguments(log):
+    class A:
+        def __init__(self, a, b):
+            pass
+
+    class Abstract:
+        def __init__(self, a):
+            log.append("reached")
+
+    Abstract.__abstractmethods__ = frozenset({"f"})
+    for make in (lambda: A(), lambda: A(1), lambda: A(1, 2, 3), lambda: A(1, c=2), lambda: Abstract()):
+        try:
+            make()
+        except TypeError as error:
+            log.append(str(error))
+
+
+def case_init_in_generator(log):
+    class A:
+        def __init__(self, value):
+            self.value = value
+
+    def produce():
+        for i in range(3):
+            made = A(i)
+            yield made.value
+            len([made])
+
+    return list(produce()), [A(x).value for x in produce()], sum(A(x).value for x in produce())
+
+
+def case_init_replaced(log):
+    class A:
+        def __init__(self, value):
+            A.__init__ = other
+            self.value = value
+
+    def other(self, value):
+        self.value = -value
+
+    log.append([A(1).value, A(1).value])
+    A.__init__ = lambda self, *values: setattr(self, "value", values)
+    log.append(A(1).value)
+    A.__new__ = lambda cls, value: 5
+    return A(1)
+
+
+def case_deep_init(log):
+    class A:
+        def __init__(self, depth):
+            self.below = A(depth - 1) if depth else None
+
+    made, depth = A(300), 0
+    while made is not None:
+        made, depth = made.below, depth + 1
+    return depth

@@ -121,6 +121,66 @@ class Overridden:
         return self.other
 
 
+class Made:
+    def __init__(self, value):
+        entered()
+        Made(value)
+
+
+class MadeByKeyword:
+    def __init__(self, value):
+        entered()
+        MadeByKeyword(value=value)
+
+
+class MadeWithDefault:
+    def __init__(self, value=1):
+        entered()
+        MadeWithDefault()
+
+
+class MadeThroughBase(Made):
+    def __init__(self, value):
+        entered()
+        MadeThroughBase(value)
+        super().__init__(value)
+
+
+class Slotted:
+    __slots__ = ("inner",)
+
+    def __init__(self, value):
+        entered()
+        self.inner = Slotted(value)
+
+
+class Allocated:
+    def __new__(cls, value):
+        entered()
+        return cls(value)
+
+
+async def by_async_generator():
+    entered()
+    async for x in by_async_generator():
+        yield x
+
+
+async def by_async_loop():
+    async for _ in by_async_generator():
+        pass
+
+
+class Awaited:
+    def __await__(self):
+        entered()
+        return await_one().__await__()
+
+
+async def await_one():
+    await Awaited()
+
+
 class Checked(type):
     def __instancecheck__(self, instance):
         entered()
@@ -155,6 +215,14 @@ FORMS = {
     "contains": lambda: 1 in Special(),
     "format": lambda: f"{Special()}",
     "getattribute": lambda: Overridden().any,
+    "init": lambda: Made(1),
+    "init by keyword": lambda: MadeByKeyword(1),
+    "init with default": lambda: MadeWithDefault(),
+    "init and super": lambda: MadeThroughBase(1),
+    "init with slots": lambda: Slotted(1),
+    "new": lambda: Allocated(1),
+    "async generator": lambda: by_async_loop().send(None),
+    "awaitable": lambda: await_one().send(None),
     "isinstance": lambda: isinstance(1, Class),
 }
 
@@ -177,5 +245,17 @@ def main():
             reached(start, 60)
         print(name, reached(start, 1000))
     if sys.version_info >= (3, 12):  # before, CPython itself recurses in C for most of these, and dies
-        for name in ("delegation", "await", "item", "getter", "getattribute"):
+        for name in (
+            "delegation",
+            "await",
+            "item",
+            "getter",
+            "getattribute",
+            "init",
+            "init by keyword",
+            "init and super",
+            "new",
+            "async generator",
+            "awaitable",
+        ):
             print(name, reached(FORMS[name], 30_000))
