@@ -1,4 +1,4 @@
-// capture/guards/varying.h: which numbers that a function sees have differed from call to call.
+// capture/guards/varying.h: which numbers and objects that a function is given differ from call to call.
 #ifndef STATOR_CAPTURE_GUARDS_VARYING_H
 #define STATOR_CAPTURE_GUARDS_VARYING_H
 
@@ -32,14 +32,19 @@ class Varying {
   void note_number(const std::string& source) {
     if (policy != DynamicSizes::never) numbers_.insert(source);
   }
+  // An instance is known by its attributes from now on, not as this one object.
+  bool object(const std::string& source) const { return objects_.count(source) != 0; }
+  void note_object(const std::string& source) { objects_.insert(source); }
   void clear() {
     sizes_.clear();
     numbers_.clear();
+    objects_.clear();
   }
 
  private:
   std::unordered_map<std::string, uint64_t> sizes_;
   std::unordered_set<std::string> numbers_;
+  std::unordered_set<std::string> objects_;
 };
 
 }  // namespace stator

@@ -16,6 +16,7 @@ LeasedValues::LeasedValues() {
 
 LeasedValues::~LeasedValues() {
   values_->tensors.clear();
+  values_->containers.clear();
   values_->inputs.clear();
   values_->outputs.clear();
   values_->made.clear();

@@ -19,11 +19,12 @@ struct Call {
 };
 
 struct CallValues {
-  std::vector<PyObject*> tensors;  // of the arguments, borrowed
-  shape::Bindings bindings;        // what the symbols stand for
-  std::vector<PyObject*> inputs;   // of the tensor program, borrowed
-  std::vector<Ref<>> outputs;      // of the tensor program
-  std::vector<Ref<>> made;         // by the rebuild
+  std::vector<PyObject*> tensors;     // of the arguments, borrowed
+  std::vector<PyObject*> containers;  // lists, dictionaries and plain instances among them, borrowed
+  shape::Bindings bindings;           // what the symbols stand for
+  std::vector<PyObject*> inputs;      // of the tensor program, borrowed
+  std::vector<Ref<>> outputs;         // of the tensor program
+  std::vector<Ref<>> made;            // by the rebuild
 };
 
 // The values of one call, out of the thread's stock: a hit allocates no memory for them. Calls may be nested,

@@ -47,7 +47,9 @@ class Entry {
   double seconds = 0;  // that the capture took, with the backend's work
 
  private:
+  friend class CaptureAttempt;
   bool has_keywords(const Call& call) const;
+  bool are_apart(CallValues& values) const;
   void note_lines(UserStack& stack);
   void show_line(LineId line) const;
 
@@ -64,9 +66,9 @@ class Entry {
     size_t input, tensor;
   };
   std::vector<Given> given_;        // inputs that are tensors of the arguments, and which
-  std::vector<PyObject*> reached_;  // inputs_ in order, to be searched
+  std::vector<PyObject*> reached_;  // what the function reaches by itself, as far as it can be an argument
+                                    // with a stand-in; in order, to be searched
   std::vector<size_t> first_of_;    // for each tensor of the arguments: the first one that is the same
-  size_t containers_ = 0;           // lists and dictionaries among the arguments
   std::shared_ptr<const shape::Context> symbols_;  // nothing in a static capture
   std::optional<shape::SymbolChecks> checks_;      // of symbols_
   std::vector<std::string> symbol_guards_;         // the checks in words

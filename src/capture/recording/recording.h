@@ -98,6 +98,10 @@ class Recording {
   void pin(PyObject* object, Origin origin);
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
+  template <class Visit>
+  void each_pinned(Visit&& visit) const {
+    for (const auto& [object, origin] : pinned_) visit(object);
+  }
   // A container of the call's arguments: its contents are guarded with the call, so reads are free; writes
   // are the caller's to see.
   void make_given(PyObject* object) { given_.insert(object); }

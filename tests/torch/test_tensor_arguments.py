@@ -1,0 +1,45 @@
+"""Tensors and modules as arguments: other objects are served alike, one and the same object is noticed."""
+
+import stator
+import torch
+
+KNOWN = torch.ones(2)
+
+
+def test_a_tensor_that_the_function_reaches_by_itself() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * 100 if x is KNOWN else x + 1
+
+    compiled = stator.compile(function, backend="native")
+    for x in (torch.ones(2), KNOWN, torch.ones(2), KNOWN):
+        assert torch.equal(compiled(x), function(x))
+    assert [entry.hits for entry in stator.cache_entries(compiled)] == [1, 1]
+
+
+def test_modules_of_one_kind_share_a_capture() -> None:
+    modules = [torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()) for _ in range(10)]
+    compiled = stator.compile(lambda module, x: module(x), backend="native", fullgraph=True)
+    x = torch.randn(3, 4)
+    for module in modules + modules:
+        assert torch.equal(compiled(module, x), module(x))
+    assert [entry.hits for entry in stator.cache_entries(compiled)] == [1, 17]
+    modules[3].eval()
+    modules[4][0].bias = None
+    modules[5].register_forward_hook(lambda module, args, output: output + 1)
+    modules[6].half()
+    with torch.no_grad():
+        for module in modules:
+            given = x.half() if module is modules[6] else x
+            assert torch.equal(compiled(module, given), module(given))
+
+
+def test_batch_norm_of_several_modules_updates_each_ones_own_statistics() -> None:
+    torch.manual_seed(0)
+    compiled = stator.compile(lambda module, x: module(x), backend="native", fullgraph=True)
+    for _ in range(4):
+        ours, plain = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3)
+        for _ in range(2):
+            x = torch.randn(5, 3)
+            assert torch.equal(compiled(ours, x), plain(x))
+        assert all(torch.equal(a, b) for a, b in zip(ours.buffers(), plain.buffers(), strict=True))
+    assert len(stator.cache_entries(compiled)) == 2
