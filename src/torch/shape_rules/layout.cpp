@@ -17,15 +17,16 @@ Sizes contiguous_strides(const Sizes& sizes) {
   return strides;
 }
 
+// A size of 0 makes strides of 0 here, where a contiguous layout counts it as 1.
 Sizes channels_last_strides(const Sizes& sizes) {
   Sizes strides(sizes.size());
   const size_t rank = sizes.size();
   Size next = 1;
   strides[1] = next;
-  next *= max(sizes[1], Size(1));
+  next *= sizes[1];
   for (size_t i = rank; i-- > 2;) {
     strides[i] = next;
-    next *= max(sizes[i], Size(1));
+    next *= sizes[i];
   }
   strides[0] = next;
   return strides;

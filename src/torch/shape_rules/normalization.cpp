@@ -54,15 +54,23 @@ bool group_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+// Ones in the sizes leave room for several formats: a batch norm prefers contiguous, then channels last.
+c10::MemoryFormat format_of_normalized(const TensorMeta& input) {
+  if (is_contiguous(input)) return c10::MemoryFormat::Contiguous;
+  if (!is_channels_last(input)) return suggested_format(input);
+  return input.dim() == 4 ? c10::MemoryFormat::ChannelsLast : c10::MemoryFormat::ChannelsLast3d;
+}
+
 // batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
 bool batch_norm(const Call& call, Answer& answer) {
   const TensorMeta& input = call.tensor(0);
   if (!c10::isFloatingType(input.dtype) || input.dim() < 2 || !input.device.is_cpu()) return false;
+  if (numel(input) == 0) return false;  // eager copies nothing, in the layout that it has
   for (int i = 1; i < 5; ++i) {
     if (call.has(i) && (call.tensor(i).dim() != 1 || !(call.tensor(i).sizes[0] == input.sizes[1])))
       return false;
   }
-  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, suggested_format(input))));
+  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, format_of_normalized(input))));
   return true;
 }
 
@@ -81,7 +89,7 @@ bool batch_norm_without_statistics(const Call& call, Answer& answer) {
   const TensorMeta& input = call.tensor(0);
   if (!c10::isFloatingType(input.dtype) || input.dim() < 2 || !input.device.is_cpu()) return false;
   if (!call.boolean(3)) return false;
-  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, suggested_format(input))));
+  answer.fresh(fresh_like(input, input.sizes, strides_for(input.sizes, format_of_normalized(input))));
   const auto dtype = statistics_dtype(input, call, 1, 2);
   answer.fresh(fresh_meta({input.sizes[1]}, dtype, input.device));
   answer.fresh(fresh_meta({input.sizes[1]}, dtype, input.device));

@@ -35,8 +35,7 @@ bool answer_edges(const Call& call, Answer& answer, bool reflects) {
   const Sizes pad = call.sizes(1);
   const int64_t pairs = static_cast<int64_t>(pad.size()) / 2;
   if (pad.size() % 2 != 0 || pairs < 1 || pairs > 3 || numel(self) == 0) return false;
-  const bool batched = self.dim() == pairs + 2;
-  if (!batched && self.dim() != pairs + 1) return false;
+  if (self.dim() != pairs + 2 && self.dim() != pairs + 1) return false;
   Sizes sizes = self.sizes;
   for (int64_t i = 0; i < pairs; ++i) {
     const int64_t dim = self.dim() - 1 - i;
@@ -44,10 +43,10 @@ bool answer_edges(const Call& call, Answer& answer, bool reflects) {
       if (reflects && pad[2 * i + side] >= self.sizes[dim]) return false;
       sizes[dim] += pad[2 * i + side];
     }
-    if (sizes[dim] < 1) return false;
+    if (sizes[dim] < (pairs > 1 ? 0 : 1)) return false;  // in one dimension something must be left
   }
-  const auto format = batched ? suggested_format(self) : c10::MemoryFormat::Contiguous;
-  return answer_result(call, answer, fresh_like(self, sizes, strides_for(sizes, format)));
+  // Also without a batch: four dimensions laid out as channels last keep that layout, whatever they mean.
+  return answer_result(call, answer, fresh_like(self, sizes, strides_for(sizes, suggested_format(self))));
 }
 
 bool reflection(const Call& call, Answer& answer) { return answer_edges(call, answer, true); }
