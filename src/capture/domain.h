@@ -118,6 +118,8 @@ class DomainCapture {
 class Domain {
  public:
   virtual ~Domain() = default;
+  // The file name, or its beginning, of the library whose C code gives up the GIL around operators.
+  virtual const char* library() const { return nullptr; }
   virtual bool is_tensor(PyObject* object) const = 0;
   // Objects of the domain that never change: dtypes, devices, sizes.
   virtual bool is_immutable(PyObject* object) const = 0;

@@ -6,6 +6,7 @@
 #include "bindings/capture/report.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/error_scope.h"
+#include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/no_tensors.h"
 
@@ -103,7 +104,10 @@ PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags,
 
 }  // namespace
 
-void install_domain(const Domain* domain) { installed_domain = domain; }
+void install_domain(const Domain* domain) {
+  installed_domain = domain;
+  if (domain->library() != nullptr) keep_gil_in(domain->library());
+}
 
 CalleeCaptures* callees_of(Compiled* self) {
   CompiledState& state = *self->state;

@@ -38,6 +38,8 @@ void stator_give_error(PyObject* exception);
 
 /* The word that is non-zero when signals, pending calls, the GIL or the collector want attention. */
 const volatile void* stator_eval_breaker(PyThreadState* thread);
+/* Whether signals, pending calls or asynchronous exceptions are among them. */
+int stator_wants_more_than_gil(PyThreadState* thread);
 
 /* Tell active tools that the current error was raised in the linked frame, that the handler at `unit` gets
  * it, or that it leaves the frame. A tool that raises replaces the error. */

@@ -36,6 +36,12 @@ const volatile void* stator_eval_breaker(PyThreadState* thread) {
   return &thread->interp->ceval.eval_breaker;
 }
 
+int stator_wants_more_than_gil(PyThreadState* thread) {
+  const struct _pending_calls* pending = &thread->interp->ceval.pending;
+  return _Py_atomic_load_relaxed(&pending->calls_to_do) != 0 || pending->async_exc != 0 ||
+         _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0;
+}
+
 static int is_incomplete(_PyInterpreterFrame* frame) {
   return frame->owner != FRAME_OWNED_BY_GENERATOR &&
          frame->prev_instr < _PyCode_CODE(frame->f_code) + frame->f_code->_co_firsttraceable;

@@ -22,6 +22,14 @@ const volatile void* stator_eval_breaker(PyThreadState* thread) {
   return &thread->interp->ceval.eval_breaker;
 }
 
+int stator_wants_more_than_gil(PyThreadState* thread) {
+  const struct _pending_calls* pending = &thread->interp->ceval.pending;
+  const struct _pending_calls* of_main = &_PyRuntime.ceval.pending_mainthread;
+  return _Py_atomic_load_relaxed(&pending->calls_to_do) != 0 || pending->async_exc != 0 ||
+         _Py_atomic_load_relaxed(&of_main->calls_to_do) != 0 ||
+         _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0;
+}
+
 /* The frame object outlives the call: it takes the frame's contents and links to the caller's. */
 static void move_into_frame_object(PyThreadState* thread, _PyInterpreterFrame* frame, PyFrameObject* object) {
   _PyInterpreterFrame* own = (_PyInterpreterFrame*)object->_f_frame_data;

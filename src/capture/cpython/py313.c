@@ -21,6 +21,11 @@ SAME_OFFSET(instruction, instr_ptr);
 
 const volatile void* stator_eval_breaker(PyThreadState* thread) { return &thread->eval_breaker; }
 
+int stator_wants_more_than_gil(PyThreadState* thread) {
+  const uintptr_t asked = _Py_atomic_load_uintptr_relaxed(&thread->eval_breaker);
+  return (asked & (_PY_SIGNALS_PENDING_BIT | _PY_CALLS_TO_DO_BIT | _PY_ASYNC_EXCEPTION_BIT)) != 0;
+}
+
 /* CPython exports its own way of ending a frame, of whatever owner, with or without a frame object. */
 void stator_clear_frame(PyThreadState* thread, StatorFrame* frame) {
   _PyEval_FrameClearAndPop(thread, (_PyInterpreterFrame*)frame);

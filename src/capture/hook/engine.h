@@ -37,6 +37,7 @@ struct ThreadContext {
   Recording* recording = nullptr;     // of the capture in progress
   CalleeCaptures* callees = nullptr;  // serves the frames that start, where nothing is recorded
   bool plain = false;                 // a program runs: its frames are nobody's to capture
+  bool keeps_gil = false;             // a capture is not undone yet: see atomic_capture.h
   int instruction_limit = -1;         // each frame is handed over after so many instructions; -1: never
 };
 

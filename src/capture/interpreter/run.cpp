@@ -94,12 +94,11 @@ PyObject* first_argument(Frame* frame) {
 }
 
 // Signals, pending calls, and other threads that want the GIL. The code of handlers is no part of a capture
-// and must not be lost with it: a capture lets other threads run, and ends where anything else waits.
+// and must not be lost with it: a capture lets other threads wait, and ends where anything else does.
 template <class How>
 bool attend(PyThreadState* thread, [[maybe_unused]] cpython::EvalBreaker breaker) {
   if constexpr (How::kCaptures) {
-    PyEval_RestoreThread(PyEval_SaveThread());
-    if (!cpython::wants_attention(breaker)) return true;
+    if (!stator_wants_more_than_gil(thread)) return true;
     return thread_context.recording->stop(BreakCode::kAsynchronousEvent);
   }
   return give_attention(thread);

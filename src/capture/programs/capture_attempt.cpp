@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "capture/cpython/error_scope.h"
+#include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/programs/argument_names.h"
 #include "capture/programs/plain_scope.h"
@@ -209,6 +210,7 @@ bool CaptureAttempt::seal() {
 bool CaptureAttempt::compile() {
   {
     const PlainScope plain;
+    const AtomicScope undone(false);
     entry_->program_ = capture_.compile(options_.backend, sources_);
   }
   if (entry_->program_) return true;

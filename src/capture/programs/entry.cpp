@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/cpython/exported.h"
+#include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/programs/capture_attempt.h"
 #include "capture/programs/plain_scope.h"
@@ -19,6 +20,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   // An attempt may find that some arguments must be given as they are; each one finds others.
   std::unordered_set<PyObject*> by_identity;
   for (;;) {
+    const AtomicScope until_undone(true);
     UserStack stack;
     std::unique_ptr<DomainCapture> capture = domain.begin(stack.lines(), stack);
     if (!capture) {

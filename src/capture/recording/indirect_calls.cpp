@@ -2,6 +2,7 @@
 // itemgetter and the like; and what C code reads in one go: a reduced object, a matched class.
 #include "capture/cpython/exported.h"
 #include "capture/cpython/referents.h"
+#include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
@@ -29,6 +30,7 @@ class Recording::Pause {
   DomainCapture& capture_;
   Mode mode_;
   Recording* recording_;
+  AtomicScope others_may_run_{false};
 };
 
 Recording::Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards, UserStack& stack)

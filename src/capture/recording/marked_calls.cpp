@@ -1,5 +1,6 @@
 // capture/recording/marked_calls.cpp: calls of callables that the user has marked.
 #include "capture/cpython/exported.h"
+#include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/marks/mark.h"
 #include "capture/recording/recording.h"
@@ -35,6 +36,7 @@ class PausedCapture {
   DomainCapture& capture_;
   Mode mode_;
   Recording* recording_;
+  AtomicScope others_may_run_{false};
 };
 
 }  // namespace

@@ -248,6 +248,7 @@ class TorchCapture final : public DomainCapture {
 class TorchDomain final : public Domain {
  public:
   explicit TorchDomain(GraphBackend backend) : backend_(backend) {}
+  const char* library() const override { return "libtorch_python.so"; }
   // Not THPVariable_Check, which may run Python code of the class.
   bool is_tensor(PyObject* object) const override {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
