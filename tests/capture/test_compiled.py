@@ -1,7 +1,14 @@
 """Captures of Python without tensors: reads are guarded, writes are never repeated wrongly."""
 
+import builtins
+import gc
 import importlib
+import inspect
+import operator
+import pickle
 import signal
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -230,3 +237,92 @@ def test_a_signal_reaches_its_handler_once_and_ends_a_capture() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert seen == [signal.SIGALRM]
+
+
+def test_a_replaced_import_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program() -> Any:
+        import math
+
+        return math
+
+    compiled = capture.Compiled(program)
+    plain = program()
+    assert compiled() is plain
+    assert compiled() is plain
+    assert compiled.breaks == []
+    assert [entry["hits"] for entry in compiled.entries] == [1]
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "__import__", lambda *arguments: 5)
+        assert compiled() == 5
+    assert compiled() is plain
+
+
+@pytest.mark.parametrize("same", [lambda a, b: a is b, operator.is_, lambda a, b: not operator.is_not(a, b)])
+@pytest.mark.parametrize("value", ["".join(["a", "long one"]), 10**20, 1.5, b"bytes", 1j])
+def test_equal_constants_may_be_one_object_or_two(same: Callable[[Any, Any], bool], value: object) -> None:
+    def program(a: object, b: object) -> bool:
+        return same(a, b)
+
+    compiled = capture.Compiled(program)
+    other = pickle.loads(pickle.dumps(value))
+    assert other is not value
+    for a, b in [(value, value), (value, other), (other, other), (other, value)]:
+        assert compiled(a, b) is (a is b)
+
+
+def test_constants_that_exist_once_are_compared_in_a_capture() -> None:
+    seven, letter = 7, "a"
+
+    def program(mode: str, n: int, flag: bool | None) -> list[bool]:
+        return [mode is None, n is seven, flag is True, mode is n, mode is letter]
+
+    compiled = capture.Compiled(program)
+    assert compiled("a", 7, None) == compiled("a", 7, None) == [False, True, False, False, True]
+    assert compiled.breaks == []
+
+
+def test_a_capture_serves_only_where_its_frames_would_fit() -> None:
+    def program(depth: int) -> int:
+        return 1 + program(depth - 1) if depth else 0
+
+    def below(levels: int, depth: int) -> int:
+        return below(levels - 1, depth) if levels else compiled(depth)
+
+    compiled = capture.Compiled(program)
+    assert compiled(150) == compiled(150) == 150
+    assert [entry["hits"] for entry in compiled.entries] == [1]
+    left = sys.getrecursionlimit() - len(inspect.stack(0))
+    assert below(left - 300, 150) == 150
+    with pytest.raises(RecursionError):
+        below(left - 100, 150)
+
+
+def test_captures_keep_no_class_alive() -> None:
+    """A class leads to its functions, and those to all of their module."""
+    space: dict[str, Any] = {}
+    exec(
+        """
+class Payload: pass
+class Held:
+    factor = 2
+    def __init__(self, value): self.value = value
+    def scaled(self): return self.value * self.factor
+    @property
+    def both(self): return self.scaled(), self.value
+    @classmethod
+    def made(cls): return cls(3)
+    @staticmethod
+    def one(): return 1
+held = Held(4)
+kept = Payload()
+""",
+        space,
+    )
+    compiled = capture.Compiled(lambda held: (held.both, held.scaled(), held.made().value, held.one()))
+    held = space["held"]
+    assert compiled(held) == compiled(held) == ((8, 4), 8, 3, 1)
+    assert [entry["hits"] for entry in compiled.entries] == [1]
+    kept = weakref.ref(space["kept"])
+    del held, space
+    gc.collect()
+    assert kept() is None

@@ -1,6 +1,7 @@
 // capture/guards/type_contents.cpp: what a class and its bases define.
 #include "capture/guards/type_contents.h"
 
+#include <optional>
 #include <unordered_map>
 
 #include "capture/cpython/exported.h"
@@ -30,7 +31,56 @@ TypeContents::TypeContents(PyTypeObject* type) {
   std::vector<PyObject*> found;
   read(type, found);
   all_.reserve(found.size());
-  for (PyObject* object : found) all_.push_back(Ref<>::share(object));
+  for (PyObject* object : found) all_.emplace_back(object);
+}
+
+namespace {
+
+// What tells apart objects that C code made for a class and that know no weak references. Nothing: not known.
+std::optional<std::vector<Ref<>>> parts_of(PyObject* object) {
+  if (Py_IS_TYPE(object, &PyGetSetDescr_Type) || Py_IS_TYPE(object, &PyMemberDescr_Type))
+    return std::vector{Ref<>::share(PyDescr_NAME(object)),
+                       Ref<>::share(reinterpret_cast<PyObject*>(PyDescr_TYPE(object)))};
+  std::vector<const char*> names;
+  if (Py_IS_TYPE(object, &PyProperty_Type)) names = {"fget", "fset", "fdel"};
+  if (Py_IS_TYPE(object, &PyClassMethod_Type) || Py_IS_TYPE(object, &PyStaticMethod_Type))
+    names = {"__func__"};
+  if (names.empty()) return std::nullopt;
+  std::vector<Ref<>> parts;
+  for (const char* name : names) {
+    parts.push_back(Ref<>::steal(PyObject_GetAttrString(object, name)));
+    if (!parts.back()) {
+      PyErr_Clear();
+      return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+TypeContents::Seen::Seen(PyObject* object) : address(object), type(Py_TYPE(object)) {
+  if (PyObject_IS_GC(object)) {
+    if (const auto made_of = parts_of(object)) {
+      for (const Ref<>& part : *made_of) parts.emplace_back(part.get());
+      return;
+    }
+    if (PyType_SUPPORTS_WEAKREFS(type)) kept = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
+    is_weak = static_cast<bool>(kept);
+    if (!is_weak) PyErr_Clear();
+  }
+  if (!is_weak) kept = Ref<>::share(object);
+}
+
+bool TypeContents::Seen::is(PyObject* object) const {
+  if (object != address || Py_TYPE(object) != type) return false;
+  if (kept) return !is_weak || PyWeakref_GET_OBJECT(kept.get()) == object;
+  const auto made_of = parts_of(object);
+  if (!made_of || made_of->size() != parts.size()) return false;
+  for (size_t i = 0; i < parts.size(); i++) {
+    if (!parts[i].is((*made_of)[i].get())) return false;
+  }
+  return true;
 }
 
 std::shared_ptr<const TypeContents> TypeContents::of(PyTypeObject* type) {
@@ -54,7 +104,7 @@ bool TypeContents::match(PyTypeObject* type) const {
   read(type, found);
   if (found.size() != all_.size()) return false;
   for (size_t i = 0; i < found.size(); i++) {
-    if (found[i] != all_[i].get()) return false;
+    if (!all_[i].is(found[i])) return false;
   }
   return true;
 }

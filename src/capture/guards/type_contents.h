@@ -20,10 +20,22 @@ class TypeContents {
   bool match(PyTypeObject* type) const;
 
  private:
+  // Known by its address, which nothing else has while this lives or the object does. A class must not be
+  // kept alive by what was seen of it, and its functions lead to all of its module: they are held weakly, and
+  // objects that know no weak references by what they are made of.
+  struct Seen {
+    PyObject* address = nullptr;
+    PyTypeObject* type = nullptr;
+    Ref<> kept;  // the object, or a weak reference to it; nothing: its parts tell
+    bool is_weak = false;
+    std::vector<Seen> parts;
+    explicit Seen(PyObject* object);
+    bool is(PyObject* object) const;
+  };
   explicit TypeContents(PyTypeObject* type);
   static void read(PyTypeObject* type, std::vector<PyObject*>& found);
 
-  std::vector<Ref<>> all_;  // bases, names and values; kept, so that no address is used again
+  std::vector<Seen> all_;  // bases, names and values
 };
 
 // Gives the class a version, as a lookup does. 0: it has none left.

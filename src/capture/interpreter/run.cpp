@@ -210,6 +210,7 @@ enter_frame:
   }
   ip = code->at_unit(cpython::next_unit(frame));
   if constexpr (How::kCaptures) {
+    recording->note_levels(cpython::python_recursion(thread));
     if (!recording->entering(frame, first_argument(frame))) goto error;
     if (ip == code->instructions.data()) recording->bound(frame);
   }

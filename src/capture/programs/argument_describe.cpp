@@ -104,6 +104,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
   }
   if (Ref<> stands; spec.describe_number(value, in, stands)) return stands;
   if (is_constant(value)) {
+    in.recording.note_constant(value, nullptr, nullptr);
     spec.kind_ = Kind::constant;
     spec.expected_ = expect(value);
     return Ref<>::share(value);

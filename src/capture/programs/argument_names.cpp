@@ -40,7 +40,7 @@ ArgumentNames::ArgumentNames(PyObject* callable) {
 }
 
 std::string ArgumentNames::positional(Py_ssize_t position) const {
-  const std::string unknown = "arg" + std::to_string(position);
+  std::string unknown = "arg" + std::to_string(position);
   if (!code_) return unknown;
   auto names = Ref<>::steal(PyCode_GetVarnames(code_.get()));
   if (!names) {

@@ -127,12 +127,14 @@ bool CaptureAttempt::describe_arguments() {
 bool CaptureAttempt::run_function() {
   std::vector<PyObject*> given;
   for (const Ref<>& stands : stand_ins_) given.push_back(stands.get());
+  const int levels = cpython::python_recursion(PyThreadState_Get());
   {
     const CaptureScope scope(recording_);
     result_ = Ref<>::steal(
         PyObject_Vectorcall(function_, given.data(), static_cast<size_t>(call_.positional), call_.keywords));
   }
   recording_.leave();
+  entry_->levels_ = std::max(0, levels - recording_.fewest_levels());
   for (PyObject* tensor : arguments_.tensors) {
     if (recording_.is_pinned(tensor)) arguments_.repeated.insert(tensor);
   }

@@ -56,6 +56,7 @@ class Entry {
   std::vector<ArgumentSpec> arguments_;
   Ref<> keywords_;  // names, or nothing
   uint64_t modes_ = 0;
+  int levels_ = 0;  // of recursion, that the captured frames took
   GuardSet guards_;
   std::shared_ptr<const UserLines> lines_;
   LineId defined_ = LineId::kNone;  // where the function begins

@@ -17,11 +17,31 @@ static bool looks_up_plainly(PyTypeObject* type) {
   return false;
 }
 
+// Another class may be assigned to objects of classes that are written in Python.
+static bool can_get_another_class(PyObject* object) {
+  const unsigned long flags = Py_TYPE(object)->tp_flags;
+  return flags & Py_TPFLAGS_HEAPTYPE && !(flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
+
+void Recording::read_class_of(PyObject* object) {
+  if (!is_fresh(object) && guards_.once(reinterpret_cast<const char*>(object) + 2))
+    guards_.add(ObjectGuard{object, Py_TYPE(object), nullptr, nullptr}, object);
+}
+
+// A value that was found on a class: what its own class defines makes it a descriptor or not.
+bool Recording::read_kind(PyObject* value) {
+  if (!can_get_another_class(value)) return true;
+  if (!read_type(Py_TYPE(value))) return false;
+  read_class_of(value);
+  return true;
+}
+
 bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   if (PyModule_Check(owner)) {
     PyObject* dict = PyModule_GetDict(owner);
     if (!is_known(owner)) return stop(BreakCode::kUnguardable, "a module of unknown origin is read");
     pin(dict, {Origin::dict_of, owner, {}});
+    read_class_of(owner);  // a module's class may be assigned
     if (Py_TYPE(owner) != &PyModule_Type) {
       if (!read_type(Py_TYPE(owner))) return false;
       PyObject* on_type = _PyType_Lookup(Py_TYPE(owner), name);
@@ -32,9 +52,12 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   if (PyType_Check(owner)) {
     auto* type = reinterpret_cast<PyTypeObject*>(owner);
     if (!read_type(type) || !read_type(Py_TYPE(owner))) return false;
-    PyObject* value = _PyType_Lookup(type, name);
-    if (value == nullptr) value = _PyType_Lookup(Py_TYPE(owner), name);
-    return value == nullptr || pin_class_attribute(type, value, name);
+    if (can_get_another_class(owner)) read_class_of(owner);
+    PyObject* const value = _PyType_Lookup(type, name);
+    PyObject* const on_metaclass = _PyType_Lookup(Py_TYPE(owner), name);
+    if (on_metaclass != nullptr && !read_kind(on_metaclass)) return false;
+    PyObject* const found = value != nullptr ? value : on_metaclass;
+    return found == nullptr || pin_class_attribute(type, found, name);
   }
   if (domain_.is_tensor(owner)) return read_tensor_attribute(owner, name);
   if (never_changes(owner)) {
@@ -140,6 +163,7 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
 bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
   pin(value, {Origin::attribute, owner, Ref<>::share(name)});
+  if (!read_kind(value)) return false;
   const auto pin_part = [&](const char* part) {
     auto function = Ref<>::steal(PyObject_GetAttrString(value, part));
     if (!function) return false;

@@ -328,6 +328,8 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
         return true;
       }
       return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
+    case NativeEffect::compares_identity:
+      return all.size() != 2 || before_identity(all[0], all[1]);
     case NativeEffect::asks_type:
       if (all.size() != 1) return stop(BreakCode::kUnknownFunction, "type() with three arguments");
       if (!is_fresh(all[0])) {

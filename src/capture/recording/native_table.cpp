@@ -96,6 +96,7 @@ constexpr Row kRows[] = {
     {"_thread.LockType", "acquire __enter__", NativeEffect::acquires},
     {"_thread.LockType", "release __exit__", NativeEffect::releases},
     {"math", "*", NativeEffect::pure},
+    {"_operator", "is_ is_not", NativeEffect::compares_identity},
     {"_operator", "*", NativeEffect::pure},
     {"itertools", "*", NativeEffect::reads_shallow},
     {"_functools", "partial reduce cmp_to_key", NativeEffect::reads_shallow},

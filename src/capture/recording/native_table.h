@@ -19,9 +19,10 @@ enum class NativeEffect : uint8_t {
   reads_attribute,  // reads an attribute of argument 0
   writes_self,      // changes its first argument (self included)
   writes_attribute,
-  advances,       // takes a value out of its first argument, an iterator
-  asks_type,      // type(x)
-  asks_identity,  // id(x)
+  advances,           // takes a value out of its first argument, an iterator
+  asks_type,          // type(x)
+  asks_identity,      // id(x)
+  compares_identity,  // operator.is_
 };
 
 struct NativeCall {

@@ -68,7 +68,11 @@ void Recording::make_fresh(PyObject* object) {
 }
 
 void Recording::pin(PyObject* object, Origin origin) {
-  if (is_constant(object) || reads_freely(object)) return;
+  if (is_constant(object)) {
+    note_constant(object, origin.parent, origin.key.get());
+    return;
+  }
+  if (reads_freely(object)) return;
   // A function and its globals may each have been reached through the other: sources must end somewhere.
   const PyObject* parent = origin.parent;
   for (int i = 0; parent != nullptr && i < 8; i++) {
@@ -277,6 +281,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::COMPARE_OP:
       expect_result();
       return read_deep(TOP(2)) && read_deep(TOP(1));
+    case Opcode::IS_OP:
+      return before_identity(TOP(2), TOP(1));
     case Opcode::CONTAINS_OP:
       if (PyDict_Check(TOP(1))) return read_subscript(TOP(1), TOP(2));
       return read_deep(TOP(1)) && read_deep(TOP(2));
@@ -355,36 +361,6 @@ bool Recording::before_intrinsic(int number, PyObject* operand) {
     return stop(BreakCode::kOpcode, opcode_name(Opcode::CALL_INTRINSIC_1));
   expect_result();
   return read_contents(operand);
-}
-
-bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
-  if (!PyLong_CheckExact(level) || PyLong_AsLong(level) != 0)
-    return stop(BreakCode::kOpcode, "a relative import");
-  (void)frame;
-  // `from a import b` looks for a submodule b with this function of Python's, where a is a package.
-  static PyObject* const look_for_submodules = [] {
-    auto importlib = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
-    return importlib ? PyObject_GetAttrString(importlib.get(), "_handle_fromlist") : nullptr;
-  }();
-  if (look_for_submodules == nullptr) return false;
-  if (!is_pinned(look_for_submodules))
-    pin(look_for_submodules,
-        {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("importlib._handle_fromlist"))});
-  PyObject* modules = PyImport_GetModuleDict();
-  // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
-  std::string path = PyUnicode_AsUTF8(name);
-  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
-    auto part = Ref<>::steal(PyUnicode_FromStringAndSize(
-        path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
-    if (!part) return false;
-    if (PyDict_GetItemWithError(modules, part.get()) == nullptr)
-      return stop(BreakCode::kImport, "an import of " + path);
-    if (!is_pinned(modules)) {
-      pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
-    }
-    if (!read_dict_item(modules, part.get())) return false;
-    if (end == std::string::npos) return true;
-  }
 }
 
 #undef TOP

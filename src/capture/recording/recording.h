@@ -8,6 +8,8 @@
 #ifndef STATOR_CAPTURE_RECORDING_RECORDING_H
 #define STATOR_CAPTURE_RECORDING_RECORDING_H
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -51,6 +53,9 @@ class Recording {
     stack_.entered(frame);
     return entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument);
   }
+  // How many levels of recursion are left where a frame runs.
+  void note_levels(int left) { fewest_levels_ = std::min(fewest_levels_, left); }
+  int fewest_levels() const { return fewest_levels_; }
   // Before a function's frame is entered, however it was called.
   bool entering(PyFunctionObject* function, PyObject* first_argument);
   // A frame whose arguments were just bound: its **kwargs dictionary was made for it.
@@ -138,6 +143,12 @@ class Recording {
   bool read_contents(PyObject* object);
   // The same for code that compares, formats or hashes, and so looks into containers inside of containers.
   bool read_deep(PyObject* object);
+  // `a is b` asks what guards do not tell of constants, which are compared by value.
+  bool before_identity(PyObject* a, PyObject* b);
+  // A constant that the capture found somewhere: among the arguments, in a container, on an object.
+  void note_constant(PyObject* constant, PyObject* parent, PyObject* key) {
+    constants_.push_back({Ref<>::share(constant), parent, key});
+  }
   // A special method of the object's type is about to be used.
   bool read_behaviour(PyObject* object);
 
@@ -181,6 +192,8 @@ class Recording {
   bool read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* name);
   bool before_intrinsic(int number, PyObject* operand);
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
+  void read_class_of(PyObject* object);
+  bool read_kind(PyObject* value);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
   bool read_registry();
   bool read_reduced(PyObject* object);
@@ -244,6 +257,13 @@ class Recording {
   std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
   std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
+  struct ConstantPlace {
+    Ref<> constant;
+    PyObject *parent, *key;  // addresses
+  };
+  std::vector<ConstantPlace> constants_;
+  int fewest_levels_ = std::numeric_limits<int>::max();
+  size_t places_of(PyObject* constant) const;
   Journal journal_;
   std::unordered_map<PyObject*, uint32_t> source_numbers_;
   std::vector<Pending> pending_;

@@ -332,3 +332,92 @@ def class_made_in_the_run() -> tuple[Program, Change]:
     box = types.SimpleNamespace(k=1)
     maker = type("Made", (), {"k": 5, "get": lambda self: self.k + box.k})
     return lambda n: maker().get() + n, lambda: setattr(box, "k", 2)
+
+
+@case
+def descriptor_added_later() -> tuple[Program, Change]:
+    class Descriptor:
+        pass
+
+    class Owner:
+        x: Any = Descriptor()
+
+        def __init__(self) -> None:
+            self.__dict__["x"] = 1
+
+    owner = Owner()
+
+    def change() -> None:
+        Descriptor.__get__ = lambda self, instance, owner: 2  # type: ignore[attr-defined]
+        Descriptor.__set__ = lambda *arguments: None  # type: ignore[attr-defined]
+
+    return lambda n: owner.x + n, change
+
+
+@case
+def descriptor_of_another_class_later() -> tuple[Program, Change]:
+    class Plain:
+        pass
+
+    class Active:
+        def __get__(self, instance: Any, owner: Any) -> int:
+            return 2
+
+        def __set__(self, instance: Any, value: Any) -> None: ...
+
+    found = Plain()
+
+    class Owner:
+        x: Any = found
+
+        def __init__(self) -> None:
+            self.__dict__["x"] = 1
+
+    owner = Owner()
+    return lambda n: owner.x + n, lambda: setattr(found, "__class__", Active)
+
+
+@case
+def metaclass_descriptor_added_later() -> tuple[Program, Change]:
+    class Descriptor:
+        pass
+
+    class Meta(type):
+        attribute = Descriptor()
+
+    class Owner(metaclass=Meta):
+        attribute: Any = 1
+
+    def change() -> None:
+        Descriptor.__get__ = lambda self, instance, owner: 2  # type: ignore[attr-defined]
+        Descriptor.__set__ = lambda *arguments: None  # type: ignore[attr-defined]
+
+    return lambda n: Owner.attribute + n, change
+
+
+@case
+def another_metaclass_later() -> tuple[Program, Change]:
+    class Old(type):
+        @property
+        def attribute(cls) -> int:
+            return 1
+
+    class New(type):
+        @property
+        def attribute(cls) -> int:
+            return 2
+
+    class Owner(metaclass=Old):
+        pass
+
+    return lambda n: Owner.attribute + n, lambda: setattr(Owner, "__class__", New)
+
+
+@case
+def another_class_of_a_module_later() -> tuple[Program, Change]:
+    class Other(types.ModuleType):
+        value = property(lambda self: 2)
+
+    module = types.ModuleType("made_here")
+    vars(module)["value"] = 1
+    return lambda n: module.value + n, lambda: setattr(module, "__class__", Other)
