@@ -55,7 +55,8 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   if (total != static_cast<Py_ssize_t>(arguments_.size())) return fail("another number of arguments");
   if (!has_keywords(call)) return fail("other keyword arguments");
   // Frames that are not made could not be made either: run natively, the function raises RecursionError.
-  if (cpython::python_recursion(PyThreadState_Get()) < levels_) return fail("the recursion limit is far away");
+  if (cpython::python_recursion(PyThreadState_Get()) < levels_)
+    return fail("the recursion limit is far away");
   if (domain.modes() != modes_)
     return fail("the modes of torch (grad, autocast, default dtype) are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
