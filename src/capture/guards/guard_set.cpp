@@ -22,8 +22,13 @@ ExpectedValue expect(PyObject* object) {
   return {object, {}};
 }
 
+// No object of any program's.
+static char any_object;
+
+ExpectedValue ExpectedValue::anything() { return {reinterpret_cast<PyObject*>(&any_object), {}}; }
+
 bool ExpectedValue::matches(PyObject* found) const {
-  if (found == object) return true;
+  if (found == object || object == reinterpret_cast<PyObject*>(&any_object)) return true;
   if (!constant || found == nullptr || Py_TYPE(found) != Py_TYPE(constant.get())) return false;
   if (PyFloat_CheckExact(found)) {
     // By bits: 0.0 is not -0.0 to a program, and a NaN is the NaN it was.
@@ -108,7 +113,7 @@ bool check_dict_contents(const DictGuard& guard) {
 }
 
 struct Checker {
-  shape::Bindings& bindings;
+  FoundByGuards found;
   bool operator()(const DictGuard& guard) const { return check_dict_contents(guard); }
   bool operator()(ListGuard& guard) const {
     const size_t count = guard.items.size();
@@ -164,11 +169,19 @@ struct Checker {
     if (!value) PyErr_Clear();
     return value && guard.content.matches(value.get());
   }
-  bool operator()(const PinnedTensorGuard& guard) const { return guard.guard->holds(guard.tensor, bindings); }
+  bool operator()(const PinnedTensorGuard& guard) const {
+    return guard.guard->holds(guard.tensor, found.bindings);
+  }
   bool operator()(const NumberGuard& guard) const {
-    PyObject* found = PyDict_GetItemWithError(guard.dict, guard.key.get());
-    if (found == nullptr) PyErr_Clear();
-    return found != nullptr && bind_number(found, guard.is_real, guard.symbol, bindings);
+    PyObject* value = PyDict_GetItemWithError(guard.dict, guard.key.get());
+    if (value == nullptr) PyErr_Clear();
+    return value != nullptr && bind_number(value, guard.is_real, guard.symbol, found.bindings);
+  }
+  bool operator()(const TensorItemGuard& guard) const {
+    PyObject* tensor = guard.find();
+    if (tensor == nullptr || !guard.guard->holds(tensor, found.bindings)) return false;
+    found.tensors.push_back(tensor);
+    return true;
   }
 };
 
@@ -225,6 +238,9 @@ struct Describer {
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
   std::string operator()(const NumberGuard& guard) const {
     return "[" + text(expect(guard.key.get())) + "] is " + (guard.is_real ? "a float" : "an int");
+  }
+  std::string operator()(const TensorItemGuard& guard) const {
+    return "[" + text(expect(guard.key.get())) + "] is " + guard.guard->expected();
   }
 };
 
@@ -286,8 +302,10 @@ bool GuardSet::seal(const Domain& domain) {
   tensors_.clear();
   std::vector<PyObject*> watched;
   shape::Bindings bindings;
+  std::vector<PyObject*> placed;
+  const FoundByGuards found{bindings, placed};
   for (size_t i = 0; i < guards_.size(); i++) {
-    if (!std::visit(Checker{bindings}, guards_[i])) return false;
+    if (!std::visit(Checker{found}, guards_[i])) return false;
     if (const auto* tensor = std::get_if<PinnedTensorGuard>(&guards_[i])) {
       tensors_.push_back(i);
       watched.push_back(tensor->tensor);
@@ -301,7 +319,7 @@ bool GuardSet::seal(const Domain& domain) {
   return true;
 }
 
-bool GuardSet::check(std::string* failed, shape::Bindings& bindings) {
+bool GuardSet::check(std::string* failed, FoundByGuards found) {
   const size_t count = words_.size();
   for (size_t i = 0; i < count; i++) {
     uint64_t now;
@@ -310,11 +328,11 @@ bool GuardSet::check(std::string* failed, shape::Bindings& bindings) {
       continue;
     const size_t guard = owners_[i];
     if (words_[i].at == &kAsked) {
-      if (!check_slowly(guard, failed, bindings)) return false;
+      if (!check_slowly(guard, failed, found)) return false;
       continue;
     }
     while (i > 0 && owners_[i - 1] == guard) i--;
-    if (!check_slowly(guard, failed, bindings)) return false;
+    if (!check_slowly(guard, failed, found)) return false;
     // It holds: its words are noted anew.
     std::vector<Word> words;
     note_words(guard, words);
@@ -323,14 +341,14 @@ bool GuardSet::check(std::string* failed, shape::Bindings& bindings) {
   }
   if (watch_ != nullptr && watch_->unchanged()) return true;
   for (size_t guard : tensors_) {
-    if (!check_slowly(guard, failed, bindings)) return false;
+    if (!check_slowly(guard, failed, found)) return false;
   }
   if (watch_ != nullptr) watch_->renew();
   return true;
 }
 
-bool GuardSet::check_slowly(size_t guard, std::string* failed, shape::Bindings& bindings) {
-  if (std::visit(Checker{bindings}, guards_[guard])) return true;
+bool GuardSet::check_slowly(size_t guard, std::string* failed, FoundByGuards found) {
+  if (std::visit(Checker{found}, guards_[guard])) return true;
   if (failed == nullptr) return false;
   *failed = texts_.text(sources_[guard]) + " " + std::visit(Describer{}, guards_[guard]);
   if (lines_[guard] != LineId::kNone)
@@ -338,33 +356,64 @@ bool GuardSet::check_slowly(size_t guard, std::string* failed, shape::Bindings& 
   return false;
 }
 
-void GuardSet::note_changes(Varying& varying) const {
+void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
   // Guards stand in the order in which each proves that the objects behind it are alive: past one that fails
-  // for another reason than a number nothing is asked.
+  // for another reason than a number or a tensor nothing is asked, and nothing of a tensor that may be gone.
   shape::Bindings bindings;
+  std::vector<PyObject*> placed;
+  const FoundByGuards ignored{bindings, placed};
+  bool replaced = false;
+  // False: something else was there, or is there now.
+  const auto note = [&](size_t guard, const ExpectedValue& expected, PyObject* key, PyObject* found) {
+    if (expected.object == nullptr || expected.matches(found)) return expected.object != nullptr || !found;
+    PyObject* constant = expected.constant.get();
+    const bool is_number = constant != nullptr && found != nullptr && Py_TYPE(found) == Py_TYPE(constant) &&
+                           (PyLong_CheckExact(found) || PyFloat_CheckExact(found));
+    const bool is_tensor = constant == nullptr && found != nullptr && domain.is_tensor(found);
+    if (!is_number && !is_tensor) return false;
+    const std::string name = place_name(texts_.text(sources_[guard]), key);
+    if (is_number) varying.note_number(name);
+    if (is_tensor) varying.note_tensor(name);
+    replaced = replaced || is_tensor;
+    return true;
+  };
   for (size_t i = 0; i < guards_.size(); i++) {
-    const auto* guard = std::get_if<DictGuard>(&guards_[i]);
-    if (guard == nullptr || guard->whole) {
-      Guard& other = const_cast<Guard&>(guards_[i]);
-      if (!std::visit(Checker{bindings}, other)) return;
-      continue;
-    }
-    for (const DictGuard::Read& read : guard->reads) {
-      PyObject* found = PyDict_GetItemWithError(guard->dict, read.key.get());
-      if (found == nullptr) PyErr_Clear();
-      if (read.value.matches(found)) continue;
-      PyObject* constant = read.value.constant.get();
-      if (found == nullptr || constant == nullptr || Py_TYPE(found) != Py_TYPE(constant) ||
-          !(PyLong_CheckExact(found) || PyFloat_CheckExact(found))) {
-        return;
+    if (const auto* dict = std::get_if<DictGuard>(&guards_[i])) {
+      if (dict->whole && PyDict_GET_SIZE(dict->dict) != static_cast<Py_ssize_t>(dict->reads.size())) return;
+      for (const DictGuard::Read& read : dict->reads) {
+        PyObject* found = PyDict_GetItemWithError(dict->dict, read.key.get());
+        if (found == nullptr) PyErr_Clear();
+        if (!note(i, read.value, read.key.get(), found)) return;
       }
-      varying.note_number(number_source(texts_.text(sources_[i]), read.key.get()));
+    } else if (const auto* list = std::get_if<ListGuard>(&guards_[i])) {
+      if (PyList_GET_SIZE(list->list) != static_cast<Py_ssize_t>(list->items.size())) return;
+      for (size_t j = 0; j < list->items.size(); j++) {
+        const Ref<> index = Ref<>::steal(PyLong_FromSize_t(j));
+        PyObject* found = PyList_GET_ITEM(list->list, j);
+        if (list->items[j].object != nullptr && index && !note(i, list->items[j], index.get(), found)) return;
+      }
+    } else if (const auto* item = std::get_if<TensorItemGuard>(&guards_[i])) {
+      if (PyObject* tensor = item->find(); tensor != nullptr && domain.is_tensor(tensor))
+        varying.note_sizes(item->name, item->guard->changed_sizes(tensor));
+    } else if (!std::holds_alternative<PinnedTensorGuard>(guards_[i])) {
+      if (replaced && std::holds_alternative<GetterGuard>(guards_[i])) return;
+      if (!std::visit(Checker{ignored}, const_cast<Guard&>(guards_[i]))) return;
     }
   }
 }
 
-std::string number_source(const std::string& dict, PyObject* key) {
-  return dict + "[" + text(expect(key)) + "]";
+PyObject* TensorItemGuard::find() const {
+  if (PyDict_Check(container)) {
+    PyObject* found = PyDict_GetItemWithError(container, key.get());
+    if (found == nullptr) PyErr_Clear();
+    return found;
+  }
+  const Py_ssize_t index = PyLong_AsSsize_t(key.get());
+  return index < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, index) : nullptr;
+}
+
+std::string place_name(const std::string& container, PyObject* key) {
+  return container + "[" + text(expect(key)) + "]";
 }
 
 bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings) {

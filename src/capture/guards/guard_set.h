@@ -30,6 +30,8 @@ namespace stator {
 struct ExpectedValue {
   PyObject* object = nullptr;  // nullptr: there was none
   Ref<> constant;              // kept when it is compared by value
+  // Another guard looks at what is there.
+  static ExpectedValue anything();
   bool matches(PyObject* found) const;
   // The same, and takes an equal constant as its own: its address is compared from now on, so it must live.
   bool is_now(PyObject* found);
@@ -47,8 +49,8 @@ Ref<> read_getter(PyObject* object, PyObject* descriptor);
 
 // Binds a symbol to an int or float of its kind; false for anything else.
 bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings);
-// How Varying names an item of the dictionary with this source.
-std::string number_source(const std::string& dict, PyObject* key);
+// How Varying names an item of the container with this source.
+std::string place_name(const std::string& container, PyObject* key);
 
 // What a slot holds, through a member descriptor; nothing where it is empty.
 Ref<> read_slot(PyObject* object, PyObject* descriptor);
@@ -130,6 +132,15 @@ struct NumberGuard {
   bool is_real;
   uint32_t symbol;
 };
+// A tensor in a dictionary or list that each call may find replaced: it is an input like those among the
+// arguments.
+struct TensorItemGuard {
+  PyObject* container;
+  Ref<> key;
+  std::string name;
+  std::unique_ptr<TensorGuard> guard;
+  PyObject* find() const;  // borrowed, or nullptr
+};
 struct PinnedTensorGuard {
   PyObject* tensor;
   std::unique_ptr<TensorGuard> guard;
@@ -137,7 +148,13 @@ struct PinnedTensorGuard {
 
 using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
                            OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
-                           PinnedTensorGuard, NumberGuard>;
+                           PinnedTensorGuard, NumberGuard, TensorItemGuard>;
+
+// What guards find in a call.
+struct FoundByGuards {
+  shape::Bindings& bindings;
+  std::vector<PyObject*>& tensors;  // borrowed
+};
 
 class GuardSet {
  public:
@@ -145,10 +162,11 @@ class GuardSet {
   // changed meanwhile.
   bool seal(const Domain& domain);
   // Runs no Python code of the user's. On failure `failed` (if given) receives the guard in words.
-  // Numbers that are symbols are written into `bindings`.
-  bool check(std::string* failed, shape::Bindings& bindings);
-  // Notes the ints and floats that were compared by value and differ now.
-  void note_changes(Varying& varying) const;
+  // Numbers that are symbols are written into the bindings, tensors that are read from their place are
+  // appended.
+  bool check(std::string* failed, FoundByGuards found);
+  // Notes the ints and floats that were compared by value and differ now, and the tensors that were replaced.
+  void note_changes(const Domain& domain, Varying& varying) const;
 
   // `place` says which line of the user's code a guard is ascribed to, until it is nullptr.
   void follow(UserPlace* place, std::shared_ptr<const UserLines> lines) {
@@ -187,7 +205,7 @@ class GuardSet {
     const void* at;
     uint64_t expected;
   };
-  bool check_slowly(size_t guard, std::string* failed, shape::Bindings& bindings);
+  bool check_slowly(size_t guard, std::string* failed, FoundByGuards found);
   void note_words(size_t guard, std::vector<Word>& words) const;
 
   std::vector<Guard> guards_;

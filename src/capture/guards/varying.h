@@ -23,27 +23,29 @@ class Varying {
     const auto found = sizes_.find(source);
     return found == sizes_.end() ? 0 : found->second;
   }
-  bool has_numbers() const { return !numbers_.empty(); }
-  bool number(const std::string& source) const { return numbers_.count(source) != 0; }
+  // Numbers become symbols; tensors in containers are read from their place on each call.
+  bool has_places() const { return !places_.empty(); }
+  bool is_place(const std::string& source) const { return places_.count(source) != 0; }
 
   void note_sizes(const std::string& source, uint64_t changed) {
     if (changed != 0 && policy == DynamicSizes::changed) sizes_[source] |= changed;
   }
   void note_number(const std::string& source) {
-    if (policy != DynamicSizes::never) numbers_.insert(source);
+    if (policy != DynamicSizes::never) places_.insert(source);
   }
+  void note_tensor(const std::string& source) { places_.insert(source); }
   // An instance is known by its attributes from now on, not as this one object.
   bool object(const std::string& source) const { return objects_.count(source) != 0; }
   void note_object(const std::string& source) { objects_.insert(source); }
   void clear() {
     sizes_.clear();
-    numbers_.clear();
+    places_.clear();
     objects_.clear();
   }
 
  private:
   std::unordered_map<std::string, uint64_t> sizes_;
-  std::unordered_set<std::string> numbers_;
+  std::unordered_set<std::string> places_;
   std::unordered_set<std::string> objects_;
 };
 

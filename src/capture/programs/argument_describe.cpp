@@ -136,7 +136,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
 
 // Whether it is a symbol, or an error is set.
 bool ArgumentSpec::describe_number(PyObject* value, ArgumentsInCapture& in, Ref<>& stands) {
-  if (!(PyLong_CheckExact(value) || PyFloat_CheckExact(value)) || !in.varying.number(name_)) return false;
+  if (!(PyLong_CheckExact(value) || PyFloat_CheckExact(value)) || !in.varying.is_place(name_)) return false;
   DomainCapture::NumberSymbol symbol = in.capture.number(value, name_);
   if (PyErr_Occurred()) return true;
   if (!symbol.stands) return false;

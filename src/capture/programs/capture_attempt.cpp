@@ -74,7 +74,7 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
                  {},
                  {},
                  {}} {
-  recording_.expect_changes(&arguments_.varying);
+  recording_.expect_changes(arguments_.varying, by_identity);
 }
 
 std::unique_ptr<Entry> CaptureAttempt::make() {
@@ -118,9 +118,6 @@ bool CaptureAttempt::describe_arguments() {
   }
   if (!arguments_.repeated.empty())
     return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
-  std::unordered_map<PyObject*, size_t> first;
-  for (size_t i = 0; i < arguments_.tensors.size(); i++)
-    entry_->first_of_.push_back(first.emplace(arguments_.tensors[i], i).first->second);
   return true;
 }
 
@@ -135,6 +132,7 @@ bool CaptureAttempt::run_function() {
   }
   recording_.leave();
   entry_->levels_ = std::max(0, levels - recording_.fewest_levels());
+  for (const Ref<>& tensor : recording_.placed_tensors()) arguments_.tensors.push_back(tensor.get());
   for (PyObject* tensor : arguments_.tensors) {
     if (recording_.is_pinned(tensor)) arguments_.repeated.insert(tensor);
   }
@@ -179,6 +177,9 @@ bool CaptureAttempt::lift_inputs() {
     entry_->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get(),
                         capture_.first_use(i));
   }
+  std::unordered_map<PyObject*, size_t> first;
+  for (size_t i = 0; i < arguments_.tensors.size(); i++)
+    entry_->first_of_.push_back(first.emplace(arguments_.tensors[i], i).first->second);
   size_t next = 0;
   for (size_t i = 0; i < entry_->inputs_.size(); i++) {
     if (entry_->inputs_[i] != nullptr) continue;

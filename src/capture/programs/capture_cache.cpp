@@ -52,7 +52,7 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
                                                                              : Answer::raised;
   }
   for (const Serving& known : entries_) {
-    if (is_known(known, function)) known.entry->note_changes(call, varying);
+    if (is_known(known, function)) known.entry->note_changes(domain, call, varying);
   }
   CaptureStop why;
   std::optional<FunctionSpec> spec;

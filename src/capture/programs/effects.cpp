@@ -63,8 +63,10 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
         const Py_ssize_t size = PyList_GET_SIZE(object);
         if (!written.entry) {
           for (const auto& [index, old] : written.items) {
-            note(Kind::set_index, object, Ref<>::steal(PyLong_FromSsize_t(index)).get(),
-                 {Ref<>::share(PyList_GET_ITEM(object, index))});
+            const Ref<> key = Ref<>::steal(PyLong_FromSsize_t(index));
+            PyObject* now = PyList_GET_ITEM(object, index);
+            if (key && !recording.is_stand_in(object, key.get(), now))
+              note(Kind::set_index, object, key.get(), {Ref<>::share(now)});
           }
         }
         for (Py_ssize_t i = written.entry ? 0 : written.length; i < size; i++)

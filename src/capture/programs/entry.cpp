@@ -30,11 +30,12 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     }
     CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
     std::unique_ptr<Entry> entry = attempt.make();
-    if (attempt.one_and_the_same().empty()) {
+    const size_t known = by_identity.size();
+    by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
+    if (by_identity.size() == known) {
       if (!entry) why = attempt.stopped();
       return entry;
     }
-    by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
   }
 }
 
@@ -64,8 +65,8 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
     if (!spec.matches(call.arguments[i], values))
       return fail(failed != nullptr ? spec.difference(call.arguments[i]) : std::string());
   }
+  if (!guards_.check(failed, {values.bindings, values.tensors})) return false;
   if (!are_apart(values)) return fail("the same arguments are one and the same object");
-  if (!guards_.check(failed, values.bindings)) return false;
   if (!checks_) return true;
   const auto broken = checks_->first_failure(values.bindings);
   if (!broken) return true;
@@ -98,13 +99,13 @@ bool Entry::are_apart(CallValues& values) const {
   return !repeats(different) && !repeats(values.containers);
 }
 
-void Entry::note_changes(const Call& call, Varying& varying) const {
+void Entry::note_changes(const Domain& domain, const Call& call, Varying& varying) const {
   if (call.total() != static_cast<Py_ssize_t>(arguments_.size()) || !has_keywords(call)) return;
   bool same = true;
   for (size_t i = 0; i < arguments_.size(); i++)
     same = arguments_[i].note_changes(call.arguments[i], varying) && same;
   // What another object led to may be gone.
-  if (same) guards_.note_changes(varying);
+  if (same) guards_.note_changes(domain, varying);
 }
 
 PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) const {

@@ -32,7 +32,7 @@ class Entry {
   // tells the first guard that failed.
   bool serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed);
   // Notes the sizes and numbers of a call in which it differs from the captured one.
-  void note_changes(const Call& call, Varying& varying) const;
+  void note_changes(const Domain& domain, const Call& call, Varying& varying) const;
   // Serves the call with the values that serves() found. A new reference, or nullptr with an error set: then
   // `failure` says whether the call may be made again without a capture.
   PyObject* run(const Call& call, CallValues& values, RunFailure& failure) const;

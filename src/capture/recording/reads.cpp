@@ -28,55 +28,31 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
   PyObject* value = look_up(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
-  if (value != nullptr && varying_ != nullptr && varying_->has_numbers() &&
-      (PyLong_CheckExact(value) || PyFloat_CheckExact(value)) && see_number(dict, key, value)) {
-    return true;
-  }
+  if (value != nullptr && see_place(dict, key, value)) return true;
   if (PyErr_Occurred()) return false;
   guards_.read(dict, key, value);
   if (value != nullptr) pin(value, {Origin::item, dict, Ref<>::share(key)});
   return true;
 }
 
-// A number that changed between calls: while the capture lasts, its symbol stands in its place, so that
-// whoever reads it sees the symbol. False: it stays a constant, or an error is set.
-bool Recording::see_number(PyObject* dict, PyObject* key, PyObject* value) {
-  if (guards_.reads_key(dict, key)) return false;
-  const std::string name = number_source(source(dict), key);
-  if (!varying_->number(name)) return false;
-  DomainCapture::NumberSymbol symbol = capture_.number(value, name);
-  if (!symbol.stands || !journal_.dict_key(dict, key, value)) return false;
-  guards_.add(NumberGuard{dict, Ref<>::share(key), symbol.is_real, symbol.index}, dict);
-  if (PyDict_SetItem(dict, key, symbol.stands.get()) < 0) return false;
-  expect_symbols();
-  stand_ins_.push_back({dict, Ref<>::share(key), std::move(symbol.stands)});
-  return true;
-}
-
-bool Recording::is_stand_in(PyObject* dict, PyObject* key, PyObject* object) const {
-  for (const StandIn& known : stand_ins_) {
-    if (known.symbol.get() == object && known.dict == dict &&
-        PyObject_RichCompareBool(known.key.get(), key, Py_EQ) == 1)
-      return true;
-  }
-  return false;
-}
-
 bool Recording::read_dict(PyObject* dict) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
-  DictGuard& guard = guards_.dict(dict);
-  if (guard.whole) return true;
-  guard.whole = true;
-  guard.reads.clear();
+  if (guards_.dict(dict).whole) return true;
+  std::vector<DictGuard::Read> reads;
   PyObject *key, *value;
   Py_ssize_t position = 0;
   const Ref<> entry = journal_.dict_at_entry(dict);
   if (!entry) return false;
   while (PyDict_Next(entry.get(), &position, &key, &value)) {
-    guard.reads.push_back({Ref<>::share(key), expect(value)});
-    pin(value, {Origin::item, dict, Ref<>::share(key)});
+    const bool placed = see_place(dict, key, value);
+    if (PyErr_Occurred()) return false;
+    reads.push_back({Ref<>::share(key), placed ? ExpectedValue::anything() : expect(value)});
+    if (!placed) pin(value, {Origin::item, dict, Ref<>::share(key)});
   }
+  DictGuard& guard = guards_.dict(dict);  // found again: guards on places may have moved it
+  guard.whole = true;
+  guard.reads = std::move(reads);
   return true;
 }
 
@@ -85,19 +61,28 @@ bool Recording::read_list(PyObject* list) {
   if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
   const Ref<> entry = journal_.list_at_entry(list);
   if (!entry) return false;
-  ListGuard& guard = guards_.list(list, PyList_GET_SIZE(entry.get()));
-  if (guard.whole) return true;
-  guard.whole = true;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(entry.get()); i++) note_list_item(guard, entry.get(), i);
+  const Py_ssize_t count = PyList_GET_SIZE(entry.get());
+  if (guards_.list(list, count).whole) return true;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (!note_list_item(list, entry.get(), i)) return false;
+  }
+  guards_.list(list, count).whole = true;
   return true;
 }
 
-void Recording::note_list_item(ListGuard& guard, PyObject* items, Py_ssize_t i) {
-  ExpectedValue& expected = guard.items[static_cast<size_t>(i)];
-  if (expected.object != nullptr) return;
+// `items` is what the list held at entry.
+bool Recording::note_list_item(PyObject* list, PyObject* items, Py_ssize_t i) {
+  const Py_ssize_t count = PyList_GET_SIZE(items);
+  const auto at = static_cast<size_t>(i);
+  if (guards_.list(list, count).items[at].object != nullptr) return true;
   PyObject* item = PyList_GET_ITEM(items, i);
-  expected = expect(item);
-  pin(item, {Origin::item, guard.list, Ref<>::steal(PyLong_FromSsize_t(i))});
+  auto index = Ref<>::steal(PyLong_FromSsize_t(i));
+  if (!index) return false;
+  if (see_place(list, index.get(), item)) return true;
+  if (PyErr_Occurred()) return false;
+  guards_.list(list, count).items[at] = expect(item);
+  pin(item, {Origin::item, list, std::move(index)});
+  return true;
 }
 
 bool Recording::read_length(PyObject* list) {
@@ -121,8 +106,7 @@ bool Recording::read_list_item(PyObject* list, PyObject* index) {
   const Written* written = journal_.find(list);
   if (written != nullptr && (written->entry || at >= written->length || written->items.count(at) != 0))
     return true;  // written here
-  note_list_item(guards_.list(list, PyList_GET_SIZE(list)), list, at);
-  return true;
+  return note_list_item(list, list, at);
 }
 
 bool Recording::read_type(PyTypeObject* type) {

@@ -103,6 +103,8 @@ class Recording {
   void pin(PyObject* object, Origin origin);
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
+  // Tensors that are read from their place on each call, in the order of their guards.
+  const std::vector<Ref<>>& placed_tensors() const { return placed_tensors_; }
   template <class Visit>
   void each_pinned(Visit&& visit) const {
     for (const auto& [object, origin] : pinned_) visit(object);
@@ -130,7 +132,7 @@ class Recording {
   bool read_list(PyObject* list);
   bool read_list_item(PyObject* list, PyObject* index);
   bool read_length(PyObject* list);
-  void note_list_item(ListGuard& guard, PyObject* items, Py_ssize_t i);
+  bool note_list_item(PyObject* list, PyObject* items, Py_ssize_t i);
   bool read_type(PyTypeObject* type);
   bool read_cell(PyObject* cell, PyCodeObject* code, int index);
   bool read_attribute(PyObject* owner, PyObject* name);
@@ -155,10 +157,14 @@ class Recording {
   const Domain& domain() const { return domain_; }
   // The capture has symbols: numbers that C code makes of them are replaced by what the domain offers.
   void expect_symbols() { has_symbols_ = true; }
-  // Numbers that changed between calls become symbols where they are read.
-  void expect_changes(const Varying* varying) { varying_ = varying; }
-  // The symbol that stands for a number in the place where it was read.
-  bool is_stand_in(PyObject* dict, PyObject* key, PyObject* object) const;
+  // Numbers and tensors that changed between calls are read from their place, but for those in
+  // `by_identity`. Both outlive the capture.
+  void expect_changes(const Varying& varying, const std::unordered_set<PyObject*>& by_identity) {
+    varying_ = &varying;
+    by_identity_ = &by_identity;
+  }
+  // The symbol or tracer that stands in the place where it was read.
+  bool is_stand_in(PyObject* container, PyObject* key, PyObject* object) const;
 
  private:
   static constexpr size_t kLongestSource = 2000;
@@ -236,7 +242,11 @@ class Recording {
   uint32_t add_source(PyObject* object, SourceTexts& texts);
   // Where C code returned a symbolic number: what captured code is to see of it.
   void see_symbols(PyObject*& result);
-  bool see_number(PyObject* dict, PyObject* key, PyObject* value);
+  bool see_place(PyObject* container, PyObject* key, PyObject* value);
+  bool see_number(PyObject* dict, PyObject* key, PyObject* value, const std::string& name);
+  bool see_tensor(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
+  bool is_placed(PyObject* container, PyObject* key) const;
+  bool place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands);
 
   const Domain& domain_;
   DomainCapture& capture_;
@@ -245,11 +255,13 @@ class Recording {
   CaptureStop stop_;
   bool has_symbols_ = false;
   const Varying* varying_ = nullptr;
+  const std::unordered_set<PyObject*>* by_identity_ = nullptr;
   struct StandIn {
-    PyObject* dict;
-    Ref<> key, symbol;
+    PyObject* container;
+    Ref<> key, stands;
   };
   std::vector<StandIn> stand_ins_;
+  std::vector<Ref<>> placed_tensors_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
   PyFunctionObject* proven_function_ = nullptr;
