@@ -7,6 +7,7 @@ import inspect
 import operator
 import pickle
 import signal
+import sqlite3
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -326,3 +327,95 @@ kept = Payload()
     del held, space
     gc.collect()
     assert kept() is None
+
+
+def test_captures_keep_no_class_of_instances_alive() -> None:
+    def program(held: Any) -> int:
+        return int(held.value + 1)
+
+    def serve() -> "weakref.ref[type]":
+        class Held:
+            def __init__(self, value: int) -> None:
+                self.value = value
+
+        for _ in range(4):
+            assert compiled(Held(1)) == 2
+        return weakref.ref(Held)
+
+    compiled = capture.Compiled(program)
+    gone = serve()
+    gc.collect()
+    assert gone() is None
+    assert all(isinstance(text, str) for entry in compiled.entries for text in entry["guards"])
+
+
+def test_captures_keep_no_key_alive() -> None:
+    table: dict[object, Any] = {}
+
+    def make() -> Callable[[], None]:
+        return lambda: None
+
+    def program() -> Any:
+        return table[key]
+
+    key = make()
+    table[key] = 4
+    compiled = capture.Compiled(program)
+    assert compiled() == compiled() == 4
+    assert [entry["hits"] for entry in compiled.entries] == [1]
+    gone = weakref.ref(key)
+    key = make()
+    table.clear()
+    table[key] = 5
+    assert gone() is None
+    assert compiled() == 5
+
+
+def test_the_last_words_of_what_dies_are_none_of_a_capture_s(capsys: pytest.CaptureFixture[str]) -> None:
+    """Objects and generators die in the middle of functions that are captured, __del__ itself among them."""
+    made: list[None] = []
+    gone: list[None] = []
+    ended: list[object] = []
+
+    def waits() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            ended.append(signal.getsignal(signal.SIGALRM))
+
+    class Last(list[Any]):
+        def __init__(self, items: list[Any]) -> None:
+            self[:] = items
+            made.append(None)
+
+        def __del__(self) -> None:
+            gone.append(None)
+            begun = waits()
+            next(begun)
+
+    def nest() -> None:
+        x: Any = Last([])
+        for _ in range(5):
+            x = [Last([x])]
+
+    capture.capture_everything(True)
+    try:
+        for _ in range(20):
+            nest()
+    finally:
+        capture.capture_everything(False)
+    assert len(made) == len(gone) == len(ended) == 120
+    assert capsys.readouterr().err == ""
+
+
+def test_objects_that_c_code_fills_are_not_made_again() -> None:
+    """They come from object.__new__ as well, with fields of their own."""
+
+    def program(box: SimpleNamespace) -> None:
+        box.made = sqlite3.Connection.__new__(sqlite3.Connection)
+
+    compiled = capture.Compiled(program)
+    for _ in range(2):
+        box = SimpleNamespace()
+        compiled(box)
+        assert type(box.made) is sqlite3.Connection

@@ -128,6 +128,9 @@ inline bool is_resumable(PyObject* object) {
 inline Frame* generator_frame(PyObject* generator) {
   return reinterpret_cast<Frame*>(reinterpret_cast<PyGenObject*>(generator)->gi_iframe);
 }
+inline PyObject* generator_of(Frame* frame) {
+  return reinterpret_cast<PyObject*>(reinterpret_cast<char*>(frame) - offsetof(PyGenObject, gi_iframe));
+}
 inline void resume(PyThreadState* thread, PyObject* generator, PyObject* sent) {
   auto* const object = reinterpret_cast<PyGenObject*>(generator);
   Frame* const frame = generator_frame(generator);

@@ -91,6 +91,13 @@ std::vector<ExpectedValue> expect_items(PyObject* container) {
   return items;
 }
 
+PyObject* DictGuard::Read::found_in(PyObject* dict) const {
+  PyObject* const held = key.get();
+  PyObject* const found = held != nullptr ? PyDict_GetItemWithError(dict, held) : nullptr;
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
 namespace {
 
 bool check_dict_contents(const DictGuard& guard) {
@@ -100,14 +107,13 @@ bool check_dict_contents(const DictGuard& guard) {
     Py_ssize_t position = 0;
     for (const DictGuard::Read& read : guard.reads) {
       if (!PyDict_Next(guard.dict, &position, &key, &value)) return false;
-      if (!expect(read.key.get()).matches(key) || !read.value.matches(value)) return false;
+      PyObject* const expected = read.key.get();
+      if (expected == nullptr || !expect(expected).matches(key) || !read.value.matches(value)) return false;
     }
     return true;
   }
   for (const DictGuard::Read& read : guard.reads) {
-    PyObject* found = PyDict_GetItemWithError(guard.dict, read.key.get());
-    if (found == nullptr) PyErr_Clear();
-    if (!read.value.matches(found)) return false;
+    if (!read.value.matches(read.found_in(guard.dict))) return false;
   }
   return true;
 }
@@ -173,7 +179,8 @@ struct Checker {
     return guard.guard->holds(guard.tensor, found.bindings);
   }
   bool operator()(const NumberGuard& guard) const {
-    PyObject* value = PyDict_GetItemWithError(guard.dict, guard.key.get());
+    PyObject* const key = guard.key.get();
+    PyObject* const value = key != nullptr ? PyDict_GetItemWithError(guard.dict, key) : nullptr;
     if (value == nullptr) PyErr_Clear();
     return value != nullptr && bind_number(value, guard.is_real, guard.symbol, found.bindings);
   }
@@ -381,9 +388,7 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
     if (const auto* dict = std::get_if<DictGuard>(&guards_[i])) {
       if (dict->whole && PyDict_GET_SIZE(dict->dict) != static_cast<Py_ssize_t>(dict->reads.size())) return;
       for (const DictGuard::Read& read : dict->reads) {
-        PyObject* found = PyDict_GetItemWithError(dict->dict, read.key.get());
-        if (found == nullptr) PyErr_Clear();
-        if (!note(i, read.value, read.key.get(), found)) return;
+        if (!read.key.get() || !note(i, read.value, read.key.get(), read.found_in(dict->dict))) return;
       }
     } else if (const auto* list = std::get_if<ListGuard>(&guards_[i])) {
       if (PyList_GET_SIZE(list->list) != static_cast<Py_ssize_t>(list->items.size())) return;
@@ -403,12 +408,14 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
 }
 
 PyObject* TensorItemGuard::find() const {
+  PyObject* const held = key.get();
+  if (held == nullptr) return nullptr;
   if (PyDict_Check(container)) {
-    PyObject* found = PyDict_GetItemWithError(container, key.get());
+    PyObject* found = PyDict_GetItemWithError(container, held);
     if (found == nullptr) PyErr_Clear();
     return found;
   }
-  const Py_ssize_t index = PyLong_AsSsize_t(key.get());
+  const Py_ssize_t index = PyLong_AsSsize_t(held);
   return index < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, index) : nullptr;
 }
 
@@ -456,7 +463,7 @@ ListGuard& GuardSet::list(PyObject* list, Py_ssize_t length) {
 void GuardSet::read(PyObject* dict_object, PyObject* key, PyObject* value) {
   DictGuard& guard = dict(dict_object);
   if (guard.whole || !reads_.insert({dict_object, key}).second) return;
-  guard.reads.push_back({Ref<>::share(key), expect(value)});
+  guard.reads.push_back({HeldKey(key), expect(value)});
 }
 
 bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {

@@ -20,6 +20,7 @@
 
 #include "capture/cpython/ref.h"
 #include "capture/domain.h"
+#include "capture/guards/held_key.h"
 #include "capture/guards/source_text.h"
 #include "capture/guards/type_contents.h"
 #include "capture/guards/varying.h"
@@ -59,8 +60,10 @@ struct DictGuard {
   PyObject* dict;
   bool whole = false;  // iterated: keys and their order count
   struct Read {
-    Ref<> key;
+    HeldKey key;
     ExpectedValue value;
+    // What the dictionary holds under the key; nullptr: nothing, also where the key is gone.
+    PyObject* found_in(PyObject* dict) const;
   };
   std::vector<Read> reads;
 };
@@ -128,7 +131,7 @@ struct GetterGuard {
 // An int or float in a dictionary that is a symbol of the capture: its value is bound by each call.
 struct NumberGuard {
   PyObject* dict;
-  Ref<> key;
+  HeldKey key;
   bool is_real;
   uint32_t symbol;
 };
@@ -136,7 +139,7 @@ struct NumberGuard {
 // arguments.
 struct TensorItemGuard {
   PyObject* container;
-  Ref<> key;
+  HeldKey key;
   std::string name;
   std::unique_ptr<TensorGuard> guard;
   PyObject* find() const;  // borrowed, or nullptr

@@ -18,6 +18,9 @@ std::string shown(PyObject* key, bool as_expression) {
   return utf8(text.get());
 }
 
+// Whether Python code of the program's may say what the object is.
+bool has_own_words(PyObject* object) { return Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE; }
+
 }  // namespace
 
 uint32_t SourceTexts::add(SourceStep step, uint32_t parent, PyObject* key) {
@@ -25,7 +28,11 @@ uint32_t SourceTexts::add(SourceStep step, uint32_t parent, PyObject* key) {
   if (key != nullptr && is_constant(key)) {
     node.key = Ref<>::share(key);
   } else if (key != nullptr) {
-    node.key = Ref<>::steal(PyObject_Repr(key));
+    // Never in the words of the program's own code.
+    const bool is_pythons = PyType_Check(key) || PyFunction_Check(key) || PyModule_Check(key);
+    node.key = Ref<>::steal(is_pythons && !has_own_words(key)
+                                ? PyObject_Repr(key)
+                                : PyUnicode_FromFormat("<%s object>", Py_TYPE(key)->tp_name));
     node.quoted = true;
     if (!node.key) PyErr_Clear();
   }

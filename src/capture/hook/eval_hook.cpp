@@ -58,12 +58,18 @@ bool is_finalizer(const Frame* frame) {
   return frame->code->co_name == name;
 }
 
+// The last words of something that died: a capture resumes no generator but its own, and those it keeps.
+bool is_last_word(Frame* frame, const Recording& recording) {
+  if (frame->owner == STATOR_OWNED_BY_GENERATOR) return !recording.is_fresh(cpython::generator_of(frame));
+  return is_finalizer(frame);
+}
+
 // A frame below a function that runs as it is: a capture of its own, or CPython.
 PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
   const bool tools = cpython::tracing(thread, frame);
   const bool low = native_stack_low(thread_context);
   PyObject* result = nullptr;
-  if (throwflag == 0 && !tools && !low && callees.serve(frame, &result)) {
+  if (throwflag == 0 && !tools && !low && !is_finalizer(frame) && callees.serve(frame, &result)) {
     if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
     return result;
   }
@@ -95,7 +101,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     return keep_bound_frame(*context.binding, frame);
   }
   if (context.recording != nullptr && context.recording->outside()) return pass_on(thread, frame, throwflag);
-  if (context.recording != nullptr && is_finalizer(frame)) {
+  if (context.recording != nullptr && is_last_word(frame, *context.recording)) {
     // What dies meanwhile was none of the program's: its last words are not part of the capture.
     Recording* const recording = std::exchange(context.recording, nullptr);
     const Mode mode = std::exchange(context.mode, Mode::off);

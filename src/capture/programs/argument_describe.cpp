@@ -121,7 +121,8 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
   const bool is_set = is_plain_set(value);
   if (!is_tuple && !is_instance && !is_set && !PyList_CheckExact(value) && !is_plain_dict(value))
     return spec.describe_object(value, in);
-  spec.type_ = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+  spec.type_ = Ref<>::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value)), nullptr));
+  if (!spec.type_) return {};
   if (!is_tuple && !in.copied.insert(value).second) {
     in.repeated.insert(value);  // the capture begins again, and this one is then given as it is
     return Ref<>::share(value);
@@ -218,7 +219,7 @@ Ref<> ArgumentSpec::copy_instance(PyObject* value, bool whole, ArgumentsInCaptur
   const Ref<> attributes = attributes_of(value), copied = copy ? attributes_of(copy.get()) : Ref<>();
   if (!attributes || !copied) return {};
   // The class leads to its methods.
-  in.recording.pin(type_.get(), {Origin::type_of, value, {}});
+  in.recording.pin(reinterpret_cast<PyObject*>(Py_TYPE(value)), {Origin::type_of, value, {}});
   in.recording.make_given(copied.get());
   const bool done = each_pair(attributes.get(), [&](PyObject* name, PyObject* item) {
     keys_.push_back(Ref<>::share(name));

@@ -7,7 +7,7 @@ namespace stator {
 
 template <class Visit>
 bool ArgumentSpec::each_item(PyObject* value, Visit&& visit) const {
-  if (Py_TYPE(value) != reinterpret_cast<PyTypeObject*>(type_.get())) return false;
+  if (Py_TYPE(value) != type()) return false;
   if (kind_ == Kind::tuple || kind_ == Kind::list) {
     if (PySequence_Fast_GET_SIZE(value) != static_cast<Py_ssize_t>(children_.size())) return false;
     for (size_t i = 0; i < children_.size(); i++) {
@@ -121,12 +121,16 @@ std::string ArgumentSpec::text() const {
     default:
       break;
   }
-  const auto* type = reinterpret_cast<PyTypeObject*>(type_.get());
-  std::string all = name_ + " is a " + type->tp_name + " with " +
+  std::string all = name_ + " is a " + type_name() + " with " +
                     std::to_string(kind_ == Kind::set ? keys_.size() : children_.size()) +
                     (kind_ == Kind::instance ? " attributes" : " items");
   for (const ArgumentSpec& child : children_) all += "; " + child.text();
   return all;
+}
+
+std::string ArgumentSpec::type_name() const {
+  PyObject* const type = PyWeakref_GET_OBJECT(type_.get());
+  return PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "<class that is gone>";
 }
 
 std::string ArgumentSpec::difference(PyObject* value) const {
@@ -141,8 +145,7 @@ std::string ArgumentSpec::difference(PyObject* value) const {
     return false;
   });
   if (different != nullptr) return different->difference(found);
-  const auto* type = reinterpret_cast<PyTypeObject*>(type_.get());
-  return name_ + " is a " + type->tp_name + " with the same " +
+  return name_ + " is a " + type_name() + " with the same " +
          (kind_ == Kind::instance ? "attributes" : "items");
 }
 

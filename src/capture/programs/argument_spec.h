@@ -65,12 +65,18 @@ class ArgumentSpec {
   template <class Visit>
   bool each_item(PyObject* value, Visit&& visit) const;
   bool is_same(PyObject* value) const;
+  // Of a class that is gone, the address of something that is no class.
+  const PyTypeObject* type() const {
+    return reinterpret_cast<PyTypeObject*>(PyWeakref_GET_OBJECT(type_.get()));
+  }
+  std::string type_name() const;
 
   Kind kind_ = Kind::constant;
   std::string name_;
   ExpectedValue expected_;
   Ref<> kept_;  // immutable: compared by equality; object: a weak reference, or the object where it has none
-  Ref<> type_;  // of containers and instances
+  Ref<> type_;  // of containers and instances: a weak reference, since nobody may keep a class for its
+                // instances
   const PyTypeObject* object_type_ = nullptr;  // of an object; only compared
   bool weak_ = false;
   bool is_real_ = false;  // number: a symbol, bound by each call

@@ -1,6 +1,7 @@
 // capture/programs/rebuild_describe.cpp: describing objects that outlive a capture.
 #include "capture/cpython/exported.h"
 #include "capture/cpython/ordered_dict.h"
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/programs/rebuild.h"
 #include "capture/recording/plain_key.h"
@@ -201,16 +202,17 @@ bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
 bool Rebuild::add_instance(size_t step, PyObject* value, Capture& capture) {
   PyTypeObject* type = Py_TYPE(value);
   PyTypeObject* base = storage_base(type);
+  const auto refuse = [&] {
+    return capture.recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + type->tp_name);
+  };
   for (PyTypeObject* at = type; at != base; at = at->tp_base) {
-    if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-      return capture.recording.stop(BreakCode::kUnguardable,
-                                    std::string("a result of type ") + type->tp_name);
-    }
+    if (at == nullptr || !cpython::is_python_class(at)) return refuse();
     const Ref<> dict = cpython::type_dict(at);
     PyObject *name, *descriptor;
     Py_ssize_t position = 0;
     while (PyDict_Next(dict.get(), &position, &name, &descriptor)) {
       if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) continue;
+      if (!cpython::is_slot(descriptor)) return refuse();
       const Ref<> content = read_slot(value, descriptor);
       if (!content) continue;
       const size_t index = add(content.get(), capture);

@@ -62,7 +62,7 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
 bool Recording::see_number(PyObject* dict, PyObject* key, PyObject* value, const std::string& name) {
   DomainCapture::NumberSymbol symbol = capture_.number(value, name);
   if (!symbol.stands) return false;
-  guards_.add(NumberGuard{dict, Ref<>::share(key), symbol.is_real, symbol.index}, dict);
+  guards_.add(NumberGuard{dict, HeldKey(key), symbol.is_real, symbol.index}, dict);
   expect_symbols();
   return place(dict, key, value, std::move(symbol.stands));
 }
@@ -77,7 +77,7 @@ bool Recording::see_tensor(PyObject* container, PyObject* key, PyObject* value, 
   if (!tracer || !guard) return false;
   if (changing != 0) expect_symbols();
   make_given(tracer.get());
-  guards_.add(TensorItemGuard{container, Ref<>::share(key), name, std::move(guard)}, container);
+  guards_.add(TensorItemGuard{container, HeldKey(key), name, std::move(guard)}, container);
   placed_tensors_.push_back(Ref<>::share(value));
   return place(container, key, value, std::move(tracer));
 }

@@ -47,7 +47,7 @@ bool Recording::read_dict(PyObject* dict) {
   while (PyDict_Next(entry.get(), &position, &key, &value)) {
     const bool placed = see_place(dict, key, value);
     if (PyErr_Occurred()) return false;
-    reads.push_back({Ref<>::share(key), placed ? ExpectedValue::anything() : expect(value)});
+    reads.push_back({HeldKey(key), placed ? ExpectedValue::anything() : expect(value)});
     if (!placed) pin(value, {Origin::item, dict, Ref<>::share(key)});
   }
   DictGuard& guard = guards_.dict(dict);  // found again: guards on places may have moved it

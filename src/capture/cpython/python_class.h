@@ -1,0 +1,33 @@
+// capture/cpython/python_class.h: classes whose instances hold nothing that only C code knows.
+#ifndef STATOR_CAPTURE_CPYTHON_PYTHON_CLASS_H
+#define STATOR_CAPTURE_CPYTHON_PYTHON_CLASS_H
+
+#include <structmember.h>
+
+#include "capture/cpython/ref.h"
+
+namespace stator::cpython {
+
+// Made by a class statement. C code makes classes on the heap as well, whose instances have a destructor and
+// fields of their own.
+inline bool is_python_class(const PyTypeObject* type) {
+  static const destructor of_python_classes = [] {
+    auto module = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
+    auto example = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "ModuleSpec") : nullptr);
+    PyErr_Clear();
+    return example && PyType_Check(example.get()) ? reinterpret_cast<PyTypeObject*>(example.get())->tp_dealloc
+                                                  : nullptr;
+  }();
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && of_python_classes != nullptr &&
+         type->tp_dealloc == of_python_classes;
+}
+
+// Whether a member descriptor is that of a name in __slots__, which anybody may write.
+inline bool is_slot(PyObject* descriptor) {
+  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  return member->type == T_OBJECT_EX && (member->flags & READONLY) == 0;
+}
+
+}  // namespace stator::cpython
+
+#endif
