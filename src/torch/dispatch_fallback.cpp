@@ -8,6 +8,7 @@
 
 #include "torch/capture_break.h"
 #include "torch/inference.h"
+#include "torch/known_truth.h"
 #include "torch/operator_info.h"
 #include "torch/recorder.h"
 #include "torch/session.h"
@@ -191,6 +192,11 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
       case OperatorKind::query:
         return pass_on(info, keys, stack);
       case OperatorKind::data_dependent:
+        if (const auto truth = known_truth(*session, info, arguments)) {
+          torch::jit::drop(*stack, info.arguments);
+          stack->emplace_back(*truth);
+          return;
+        }
         raise_break(BreakCode::kDataDependentOperator, info.name + ": the result depends on values");
       case OperatorKind::lift_fresh:
         return capture_literal(*session, stack);

@@ -104,6 +104,27 @@ def recurrent_cells() -> tuple[nn.Module, tuple[Any, ...]]:
     return Recurrent(), (torch.randn(3, 5, 6),)
 
 
+class Layers(nn.Module):
+    """The recurrent layers of torch.nn, which hold their weights by weak references as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.long = nn.LSTM(6, 8, 2, dropout=0.1, batch_first=True, bidirectional=True)
+        self.gated = nn.GRU(16, 8, batch_first=True)
+        self.plain = nn.RNN(8, 4, nonlinearity="relu")
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x, (hidden, cell) = self.long(x)
+        x, last = self.gated(x)
+        x, _ = self.plain(x.transpose(0, 1))
+        return x, hidden, cell, last
+
+
+@model
+def recurrent_layers() -> tuple[nn.Module, tuple[Any, ...]]:
+    return Layers(), (torch.randn(3, 5, 6),)
+
+
 class Experts(nn.Module):
     """Every expert sees every token; what it says is weighted."""
 

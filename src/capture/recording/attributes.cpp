@@ -159,6 +159,12 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
   return read_type(type) && pin_class_attribute(type, on_type, name);
 }
 
+// A property, or an instance of a subclass that leaves it to property how it is read.
+static bool is_property(PyObject* object) {
+  return PyObject_TypeCheck(object, &PyProperty_Type) &&
+         Py_TYPE(object)->tp_descr_get == PyProperty_Type.tp_descr_get;
+}
+
 // A value found on a class that is guarded, and the functions that it leads to.
 bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
@@ -170,7 +176,9 @@ bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObjec
     pin(function.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;
   };
-  if (Py_IS_TYPE(value, &PyProperty_Type)) return pin_part("fget") && pin_part("fset") && pin_part("fdel");
+  if (is_property(value)) {
+    return read_type(Py_TYPE(value)) && pin_part("fget") && pin_part("fset") && pin_part("fdel");
+  }
   if (Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type))
     return pin_part("__func__");
   return true;
@@ -188,7 +196,7 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type != nullptr) {
     if (!pin_class_attribute(type, on_type, name)) return false;
-    if (Py_IS_TYPE(on_type, &PyProperty_Type)) return true;
+    if (is_property(on_type)) return true;
     if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type)) {
       // __dict__ and __class__ are what the guard on the object covers.
       if (is_fresh(owner) && PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {

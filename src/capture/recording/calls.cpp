@@ -107,6 +107,7 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   if (name == "functools._lru_cache_wrapper") return before_cached_call(callable, arguments, count);
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
     return before_getter(callable, arguments, count);
+  if (PyWeakref_CheckRefExact(callable)) return read_reference(callable);
   return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }
 

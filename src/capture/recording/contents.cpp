@@ -38,7 +38,7 @@ bool Recording::read_contents(PyObject* object) {
     return read_type(reinterpret_cast<PyTypeObject*>(object)) && read_type(Py_TYPE(object));
   if (PyDict_CheckExact(object)) return read_dict(object);
   if (PyList_CheckExact(object)) return read_list(object);
-  if (PyFunction_Check(object) || PyModule_Check(object))
+  if (PyFunction_Check(object) || PyModule_Check(object) || Py_IS_TYPE(object, &PyProperty_Type))
     return true;  // compared and called, not looked into
   if (PyTuple_Check(object)) {
     if (!read_type(Py_TYPE(object))) return false;

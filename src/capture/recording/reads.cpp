@@ -144,6 +144,17 @@ bool Recording::read_object(PyObject* object) {
   return true;
 }
 
+bool Recording::read_reference(PyObject* reference) {
+  if (is_fresh(reference)) return true;
+  if (!is_pinned(reference)) return stop(BreakCode::kUnguardable, "a weak reference of unknown origin");
+  PyObject** field = &reinterpret_cast<PyWeakReference*>(reference)->wr_object;
+  PyObject* object = PyWeakref_GET_OBJECT(reference);
+  // It never refers to another object, but may be without one.
+  if (guards_.once(reference)) guards_.add(FieldGuard{field, "object", expect(object)}, reference);
+  pin(object, {Origin::attribute, reference, Ref<>::steal(PyUnicode_InternFromString("()"))});
+  return true;
+}
+
 bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
   if (is_fresh(cell) || !is_pinned(cell))
     return true;  // cells of functions that this capture entered are made by it

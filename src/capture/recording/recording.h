@@ -135,6 +135,7 @@ class Recording {
   bool note_list_item(PyObject* list, PyObject* items, Py_ssize_t i);
   bool read_type(PyTypeObject* type);
   bool read_cell(PyObject* cell, PyCodeObject* code, int index);
+  bool read_reference(PyObject* reference);  // a weak one is called
   bool read_attribute(PyObject* owner, PyObject* name);
   bool read_order(PyObject* dict);       // of an OrderedDict
   bool read_items(PyObject* container);  // of a set or a deque

@@ -31,17 +31,17 @@ bool eigen(const Call& call, Answer& answer) {
   return true;
 }
 
-// linalg_lu_solve(LU, pivots, B, *, left, adjoint): a complex adjoint from the right is solved conjugated,
+// linalg_lu_solve(LU, pivots, B, *, left, adjoint): complex matrices are solved conjugated from the right,
 // and the result keeps the conjugation lazily. torch's own meta kernel knows the other cases.
 bool lu_solve(const Call& call, Answer& answer) {
   const TensorMeta &lu = call.tensor(0), &b = call.tensor(2);
-  if (!c10::isComplexType(b.dtype) || call.boolean(3) || !call.boolean(4)) return false;
+  if (!c10::isComplexType(b.dtype) || call.boolean(3)) return false;
   if (lu.dim() < 2 || b.dim() < 2 || !(lu.sizes[lu.dim() - 1] == b.sizes[b.dim() - 1])) return false;
   Sizes batch(b.sizes.begin(), b.sizes.end() - 2);
   if (!broadcast(batch, Sizes(lu.sizes.begin(), lu.sizes.end() - 2))) return false;
   batch.append(b.sizes.end() - 2, b.sizes.end());
   answer.fresh(fresh_meta(batch, b.dtype, b.device));
-  answer.specs.back().meta.conj = true;
+  answer.specs.back().meta.conj = !(numel(answer.specs.back().meta) == 0);
   return true;
 }
 

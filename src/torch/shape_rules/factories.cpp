@@ -116,8 +116,11 @@ bool answer_range(const Call& call, Answer& answer, int start, int end, int step
     if (span < 0) return false;
     return answer_filled(call, answer, {floordiv(span + stride - 1, stride)}, options, dtype);
   }
-  const double from = start < 0 ? 0 : call.number(start), to = call.number(end),
-               by = step < 0 ? 1 : call.number(step);
+  // What is counted in 64-bit integers is cut to them before it is counted.
+  const auto number = [&](int i) {
+    return dtype == ScalarType::Long ? std::trunc(call.number(i)) : call.number(i);
+  };
+  const double from = start < 0 ? 0 : number(start), to = number(end), by = step < 0 ? 1 : number(step);
   if (by == 0 || !std::isfinite(from) || !std::isfinite(to) || (by > 0 ? to < from : to > from)) return false;
   return answer_filled(call, answer, {Size(static_cast<int64_t>(std::ceil((to - from) / by)))}, options,
                        dtype);
