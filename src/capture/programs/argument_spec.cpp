@@ -1,6 +1,7 @@
 // capture/programs/argument_spec.cpp: matching arguments with those of the capture.
 #include "capture/programs/argument_spec.h"
 
+#include "capture/cpython/exported.h"
 #include "capture/programs/given.h"
 
 namespace stator {
