@@ -131,6 +131,7 @@ struct Checker {
     return true;
   }
   bool operator()(TypeGuard& guard) const {
+    if (PyWeakref_GET_OBJECT(guard.alive.get()) != reinterpret_cast<PyObject*>(guard.type)) return false;
     if (guard.type->tp_version_tag == guard.version) return true;
     if (!guard.contents->match(guard.type)) return false;
     guard.version = type_version(guard.type);
@@ -275,6 +276,7 @@ void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
       if (list->items[i].object != nullptr) word(&object->ob_item[i]);
     }
   } else if (const auto* type = std::get_if<TypeGuard>(&guard)) {
+    word(&reinterpret_cast<PyWeakReference*>(type->alive.get())->wr_object);
     word(&type->type->tp_version_tag);  // and what fills the word up, which nobody writes
   } else if (const auto* instance = std::get_if<ObjectGuard>(&guard)) {
     word(&instance->object->ob_type);

@@ -74,6 +74,7 @@ struct ListGuard {
 };
 struct TypeGuard {
   PyTypeObject* type;
+  Ref<> alive;  // a weak reference, asked first: guards before this one need not prove that the class exists
   unsigned int version = 0;
   std::shared_ptr<const TypeContents> contents;  // compared where the version differs
 };

@@ -2,6 +2,7 @@
 // what stands for them.
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/programs/argument_spec.h"
 #include "capture/programs/given.h"
@@ -19,7 +20,7 @@ bool has_class_attribute(PyTypeObject* type, const char* name) {
 bool is_plain_class(PyTypeObject* type) {
   if (Py_TYPE(type) != &PyType_Type && std::string_view(Py_TYPE(type)->tp_name) != "ABCMeta") return false;
   for (PyTypeObject* at = type; at != &PyBaseObject_Type; at = at->tp_base) {
-    if (at == nullptr || !(at->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+    if (at == nullptr || !cpython::is_python_class(at)) return false;
     const Ref<> dict = cpython::type_dict(at);
     PyObject *name, *value;
     Py_ssize_t position = 0;

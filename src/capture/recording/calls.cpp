@@ -288,6 +288,13 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
   switch (known.effect) {
     case NativeEffect::pure:
       return read_all(0, true);
+    case NativeEffect::shows:
+    case NativeEffect::hashes:
+      for (PyObject* object : all) {
+        if (!(known.effect == NativeEffect::shows ? before_showing(object) : before_hashing(object)))
+          return false;
+      }
+      return read_all(0, true);
     case NativeEffect::reads_shallow:
       return read_all(0);
     case NativeEffect::reads_dict:
@@ -324,6 +331,8 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
     case NativeEffect::asks_identity:
       // Of an object made here it is another number in each run, which a program can only use to tell objects
       // apart.
+      if (all.size() == 1 && given_.count(all[0]) != 0)
+        return stop(BreakCode::kUnguardable, "the identity of an argument that is known by its contents");
       if (all.size() == 1 && is_known(all[0])) {
         if (!is_pinned(all[0])) identities_.insert(reinterpret_cast<size_t>(all[0]));
         return true;

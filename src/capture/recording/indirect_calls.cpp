@@ -73,6 +73,15 @@ bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py
 }
 
 // A cached function is executed, not captured: what it gives later is what the cache holds, which is guarded.
+// Made in the run, or a copy that stands for an argument: nobody may keep it.
+bool Recording::is_of_this_call(PyObject* object) const {
+  if (!PyTuple_CheckExact(object)) return reads_freely(object);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+    if (is_of_this_call(PyTuple_GET_ITEM(object, i))) return true;
+  }
+  return false;
+}
+
 bool Recording::before_cached_call(PyObject* cache, PyObject* const* arguments, Py_ssize_t count) {
   if (!is_known(cache)) return stop(BreakCode::kUnguardable, "a cached function of unknown origin is called");
   if (is_fresh(cache)) return stop(BreakCode::kUnknownFunction, "a cached function that was made here");
@@ -80,7 +89,7 @@ bool Recording::before_cached_call(PyObject* cache, PyObject* const* arguments, 
   if (results == nullptr) return stop(BreakCode::kUnknownFunction, "a cached function without a cache");
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject* argument = arguments[i];
-    if (domain_.is_tensor(argument) || is_fresh(argument) || !is_known(argument)) {
+    if (domain_.is_tensor(argument) || is_of_this_call(argument) || !is_known(argument)) {
       return stop(BreakCode::kUnguardable, std::string("a cached function is called with a ") +
                                                Py_TYPE(argument)->tp_name + " of this call");
     }

@@ -8,6 +8,8 @@ namespace stator {
 
 enum class NativeEffect : uint8_t {
   pure,             // reads its arguments, and what they contain
+  shows,            // the same, and puts them into words
+  hashes,           // hash(x)
   reads_shallow,    // reads its arguments, not what their items contain
   reads_dict,       // vars(x)
   asks_registry,    // isinstance and issubclass of abstract base classes

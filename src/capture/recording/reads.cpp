@@ -1,7 +1,5 @@
 // capture/recording/reads.cpp: reads of objects that existed before the capture, and the guards that make
 // them valid.
-#include <algorithm>
-
 #include "capture/cpython/exported.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/ordered_dict.h"
@@ -116,7 +114,9 @@ bool Recording::read_type(PyTypeObject* type) {
   if (is_fresh(object)) return true;
   if (type_version(type) == 0)
     return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " changes too often");
-  guards_.add(TypeGuard{type, type->tp_version_tag, TypeContents::of(type)}, object);
+  Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
+  if (!alive) return false;
+  guards_.add(TypeGuard{type, std::move(alive), type->tp_version_tag, TypeContents::of(type)}, object);
   return true;
 }
 
@@ -205,47 +205,6 @@ bool Recording::read_items(PyObject* container) {
 void Recording::read_field(PyObject* owner, PyObject** field, const char* name) {
   if (guards_.once(field)) guards_.add(FieldGuard{field, name, expect(*field)}, owner);
   if (*field != nullptr) pin(*field, {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString(name))});
-}
-
-// Whether CPython keeps one object for all constants of this value.
-static bool is_one_of_its_kind(PyObject* constant) {
-  if (PyLong_CheckExact(constant)) {
-    int overflow = 0;
-    const long value = PyLong_AsLongAndOverflow(constant, &overflow);
-    return overflow == 0 && value >= -5 && value <= 256;
-  }
-  if (PyUnicode_CheckExact(constant))
-    return PyUnicode_GET_LENGTH(constant) == 0 ||
-           (PyUnicode_GET_LENGTH(constant) == 1 && PyUnicode_READ_CHAR(constant, 0) < 256);
-  if (PyBytes_CheckExact(constant)) return PyBytes_GET_SIZE(constant) <= 1;
-  return !PyFloat_CheckExact(constant) && !PyComplex_CheckExact(constant);
-}
-
-// In how many places a capture found constants of this value, those of the running function among them.
-size_t Recording::places_of(PyObject* constant) const {
-  const ExpectedValue value = expect(constant);
-  std::vector<const ConstantPlace*> places;
-  for (const ConstantPlace& place : constants_) {
-    const auto is_same = [&](const ConstantPlace* other) {
-      return other->parent == place.parent && place.parent != nullptr && other->key == place.key;
-    };
-    if (value.matches(place.constant.get()) && std::none_of(places.begin(), places.end(), is_same))
-      places.push_back(&place);
-  }
-  size_t in_function = 0;
-  const auto* function = reinterpret_cast<PyFunctionObject*>(frame_->function);
-  for (PyObject* tuple : {frame_->code->co_consts, function->func_defaults}) {
-    for (Py_ssize_t i = 0; tuple != nullptr && i < PyTuple_GET_SIZE(tuple); i++)
-      in_function += value.matches(PyTuple_GET_ITEM(tuple, i)) ? 1 : 0;
-  }
-  return places.size() + in_function;
-}
-
-// One object stays one where it can only have come from one place.
-bool Recording::before_identity(PyObject* a, PyObject* b) {
-  if (!is_constant(a) || !is_constant(b) || !expect(a).matches(b) || is_one_of_its_kind(a)) return true;
-  if (a == b && places_of(a) < 2) return true;
-  return stop(BreakCode::kUnguardable, "whether two equal constants are one object");
 }
 
 }  // namespace stator

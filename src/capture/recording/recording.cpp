@@ -276,7 +276,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       if (argument >= 13 && journal_.find(TOP(2)) != nullptr)
         return read_contents(TOP(1));  // what is relied on of the left one is guarded already
       // Concatenation only copies; % formats.
-      return argument % 13 == 6 ? read_contents(TOP(2)) && read_deep(TOP(1))
+      return argument % 13 == 6 ? read_contents(TOP(2)) && before_formatting(TOP(1))
                                 : read_contents(TOP(2)) && read_contents(TOP(1));
     case Opcode::COMPARE_OP:
       expect_result();
@@ -314,9 +314,9 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::FORMAT_VALUE:
     case Opcode::FORMAT_SIMPLE:
     case Opcode::CONVERT_VALUE:
-      return read_deep(argument & 4 && instruction.opcode == Opcode::FORMAT_VALUE ? TOP(2) : TOP(1));
+      return before_formatting(argument & 4 && instruction.opcode == Opcode::FORMAT_VALUE ? TOP(2) : TOP(1));
     case Opcode::FORMAT_WITH_SPEC:
-      return read_deep(TOP(2));
+      return before_formatting(TOP(2));
 
     case Opcode::CALL:
     case Opcode::CALL_KW:

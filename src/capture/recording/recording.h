@@ -148,6 +148,11 @@ class Recording {
   bool read_deep(PyObject* object);
   // `a is b` asks what guards do not tell of constants, which are compared by value.
   bool before_identity(PyObject* a, PyObject* b);
+  // An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
+  // neither be put into words nor hashed.
+  bool before_showing(PyObject* object);
+  bool before_hashing(PyObject* object);
+  bool before_formatting(PyObject* object) { return before_showing(object) && read_deep(object); }
   // A constant that the capture found somewhere: among the arguments, in a container, on an object.
   void note_constant(PyObject* constant, PyObject* parent, PyObject* key) {
     constants_.push_back({Ref<>::share(constant), parent, key});
@@ -216,6 +221,7 @@ class Recording {
   bool read_handled_exception();
   bool before_partial(PyObject* partial, PyObject* const* arguments, Py_ssize_t count);
   bool before_cached_call(PyObject* cache, PyObject* const* arguments, Py_ssize_t count);
+  bool is_of_this_call(PyObject* object) const;
   bool before_getter(PyObject* getter, PyObject* const* arguments, Py_ssize_t count);
   bool before_match(PyObject* subject, PyObject* type, PyObject* names, int count);
   bool pin_module_function(PyFunctionObject* function);

@@ -1,0 +1,95 @@
+// capture/recording/identities.cpp: which object something is, where a later call may have another one in its
+// place.
+#include <algorithm>
+
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+// Whether CPython keeps one object for all constants of this value.
+static bool is_one_of_its_kind(PyObject* constant) {
+  if (PyLong_CheckExact(constant)) {
+    int overflow = 0;
+    const long value = PyLong_AsLongAndOverflow(constant, &overflow);
+    return overflow == 0 && value >= -5 && value <= 256;
+  }
+  if (PyUnicode_CheckExact(constant))
+    return PyUnicode_GET_LENGTH(constant) == 0 ||
+           (PyUnicode_GET_LENGTH(constant) == 1 && PyUnicode_READ_CHAR(constant, 0) < 256);
+  if (PyBytes_CheckExact(constant)) return PyBytes_GET_SIZE(constant) <= 1;
+  return !PyFloat_CheckExact(constant) && !PyComplex_CheckExact(constant);
+}
+
+// In how many places a capture found constants of this value, those of the running function among them.
+size_t Recording::places_of(PyObject* constant) const {
+  const ExpectedValue value = expect(constant);
+  std::vector<const ConstantPlace*> places;
+  for (const ConstantPlace& place : constants_) {
+    const auto is_same = [&](const ConstantPlace* other) {
+      return other->parent == place.parent && place.parent != nullptr && other->key == place.key;
+    };
+    if (value.matches(place.constant.get()) && std::none_of(places.begin(), places.end(), is_same))
+      places.push_back(&place);
+  }
+  size_t in_function = 0;
+  const auto* function = reinterpret_cast<PyFunctionObject*>(frame_->function);
+  for (PyObject* tuple : {frame_->code->co_consts, function->func_defaults}) {
+    for (Py_ssize_t i = 0; tuple != nullptr && i < PyTuple_GET_SIZE(tuple); i++)
+      in_function += value.matches(PyTuple_GET_ITEM(tuple, i)) ? 1 : 0;
+  }
+  return places.size() + in_function;
+}
+
+// One object stays one where it can only have come from one place.
+bool Recording::before_identity(PyObject* a, PyObject* b) {
+  if (!is_constant(a) || !is_constant(b) || !expect(a).matches(b) || is_one_of_its_kind(a)) return true;
+  if (a == b && places_of(a) < 2) return true;
+  return stop(BreakCode::kUnguardable, "whether two equal constants are one object");
+}
+
+// Calls `visit` for what a container of Python's own holds; true where it is no such container.
+template <class Visit>
+static bool all_inside(PyObject* object, Visit&& visit) {
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++) {
+      if (!visit(PySequence_Fast_GET_ITEM(object, i))) return false;
+    }
+    return true;
+  }
+  if (PyDict_Check(object)) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(object, &position, &key, &value)) {
+      if (!visit(key) || !visit(value)) return false;
+    }
+    return true;
+  }
+  return !PyMethod_Check(object) || visit(PyMethod_GET_SELF(object));
+}
+
+bool Recording::before_showing(PyObject* object) {
+  if (is_constant(object) || domain_.is_tensor(object)) return true;
+  const PyTypeObject* type = Py_TYPE(object);
+  const bool shows_address =
+      (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
+      PyFunction_Check(object) || PyGen_Check(object);
+  if (shows_address && reads_freely(object))
+    return stop(BreakCode::kUnguardable, std::string("the address of a ") + type->tp_name + " is shown");
+  if (Py_EnterRecursiveCall(" while an object is looked at")) return false;
+  const bool shown = all_inside(object, [this](PyObject* inner) { return before_showing(inner); });
+  Py_LeaveRecursiveCall();
+  return shown;
+}
+
+bool Recording::before_hashing(PyObject* object) {
+  if (is_constant(object) || domain_.is_tensor(object)) return true;
+  const PyTypeObject* type = Py_TYPE(object);
+  const bool hashes_address = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(object);
+  if (hashes_address && reads_freely(object))
+    return stop(BreakCode::kUnguardable, std::string("the address of a ") + type->tp_name + " is hashed");
+  if (PyTuple_Check(object) || PyMethod_Check(object))
+    return all_inside(object, [this](PyObject* inner) { return before_hashing(inner); });
+  return true;
+}
+
+}  // namespace stator
