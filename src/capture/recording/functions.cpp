@@ -91,9 +91,12 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   }
   if (!guards_.once(function)) return true;
   if (function != proven_function_) {
-    guards_.add(
-        FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults},
-        object);
+    guards_.add(FunctionGuard{function, function->func_code, function->func_defaults,
+                              function->func_kwdefaults, function->func_closure, function->func_globals},
+                object);
+    for (PyObject* part : {function->func_code, function->func_defaults, function->func_closure}) {
+      if (part != nullptr) hold(part);
+    }
   }
   pin(function->func_globals, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__globals__"))});
   pin(function->func_builtins,

@@ -1,11 +1,14 @@
 // capture/recording/indirect_calls.cpp: calls of C objects that lead to other calls: partial, lru_cache,
 // itemgetter and the like; and what C code reads in one go: a reduced object, a matched class.
+#include "capture/recording/recording.h"
+
+#include <structmember.h>
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/referents.h"
 #include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/recording/plain_key.h"
-#include "capture/recording/recording.h"
 
 namespace stator {
 
@@ -48,6 +51,11 @@ namespace {
 
 Ref<> text(const char* name) { return Ref<>::steal(PyUnicode_InternFromString(name)); }
 
+PyObject** field_of(PyObject* object, PyObject* member) {
+  const PyMemberDef* definition = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
+  return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + definition->offset);
+}
+
 }  // namespace
 
 bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py_ssize_t count) {
@@ -57,9 +65,12 @@ bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py
   auto named = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
   if (!inner || !given || !named) return false;
   if (is_pinned(partial)) {
-    pin(inner.get(), {Origin::attribute, partial, text("func")});
-    pin(given.get(), {Origin::attribute, partial, text("args")});
-    pin(named.get(), {Origin::attribute, partial, text("keywords")});
+    for (const char* name : {"func", "args", "keywords"}) {
+      PyObject* member = _PyType_Lookup(Py_TYPE(partial), text(name).get());
+      if (member == nullptr || !Py_IS_TYPE(member, &PyMemberDescr_Type))
+        return stop(BreakCode::kUnknownFunction, "a partial of another make");
+      read_field(partial, field_of(partial, member), name);
+    }
   }
   if (!read_contents(given.get()) || !(is_fresh(partial) || read_contents(named.get()))) return false;
   std::vector<PyObject*> all;
@@ -122,6 +133,7 @@ bool Recording::note_cached_result(PyObject* result) {
 bool Recording::before_getter(PyObject* getter, PyObject* const* arguments, Py_ssize_t count) {
   if (!is_known(getter) || count != 1)
     return stop(BreakCode::kUnguardable, "a getter of unknown origin is called");
+  if (is_pinned(getter)) guards_.keep(getter);  // what it wants is part of it
   auto reduced = Ref<>::steal(PyObject_CallMethod(getter, "__reduce__", nullptr));
   if (!reduced) return false;
   PyObject* wanted = PyTuple_GET_ITEM(reduced.get(), 1);

@@ -83,7 +83,34 @@ void Recording::pin(PyObject* object, Origin origin) {
     const auto above = pinned_.find(const_cast<PyObject*>(parent));
     parent = above == pinned_.end() ? nullptr : above->second.parent;
   }
-  pinned_.emplace(object, std::move(origin));
+  if (pinned_.emplace(object, std::move(origin)).second) hold(object);
+}
+
+static bool holds_constants_only(PyObject* object) {
+  if (is_constant(object)) return true;
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+    if (!holds_constants_only(PyTuple_GET_ITEM(object, i))) return false;
+  }
+  return true;
+}
+
+// What is read of an object that never changes has no guard but its address: see TupleGuard.
+void Recording::hold(PyObject* object) {
+  if (PyTuple_Check(object) && !holds_constants_only(object)) {
+    TupleGuard guard{object, Py_TYPE(object), {}};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+      guard.items.push_back(expect(PyTuple_GET_ITEM(object, i)));
+    guards_.add(std::move(guard), object);
+  } else if (PyMethod_Check(object) || PyCFunction_Check(object)) {
+    const MethodFields fields = fields_of(object);
+    // Functions of modules and classes live with them.
+    if (*fields.self == nullptr || PyModule_Check(*fields.self)) return guards_.keep(object);
+    guards_.add(MethodGuard{object, Py_TYPE(object), *fields.function, *fields.self}, object);
+  } else if (PyTuple_Check(object) || PyFrozenSet_Check(object) || PySlice_Check(object) ||
+             PyRange_Check(object) || PyCode_Check(object) || domain_.is_immutable(object)) {
+    guards_.keep(object);
+  }
 }
 
 bool Recording::never_changes(PyObject* object) const {

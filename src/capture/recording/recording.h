@@ -101,6 +101,7 @@ class Recording {
   void know_by_structure(PyFunctionObject* function);
   void make_fresh(PyObject* object);
   void pin(PyObject* object, Origin origin);
+  void hold(PyObject* object);
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
   // Tensors that are read from their place on each call, in the order of their guards.

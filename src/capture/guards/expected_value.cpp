@@ -1,0 +1,69 @@
+// capture/guards/expected_value.cpp: a value that a capture read, and how it is known again.
+#include "capture/guards/expected_value.h"
+
+namespace stator {
+
+bool is_constant(PyObject* object) {
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+         PyComplex_CheckExact(object) || object == Py_Ellipsis || object == Py_NotImplemented;
+}
+
+ExpectedValue expect(PyObject* object) {
+  if (object != nullptr && is_constant(object)) return {object, Ref<>::share(object)};
+  return {object, {}};
+}
+
+// No object of any program's.
+static char any_object;
+
+ExpectedValue ExpectedValue::anything() { return {reinterpret_cast<PyObject*>(&any_object), {}}; }
+
+bool ExpectedValue::matches(PyObject* found) const {
+  if (found == object || object == reinterpret_cast<PyObject*>(&any_object)) return true;
+  if (!constant || found == nullptr || Py_TYPE(found) != Py_TYPE(constant.get())) return false;
+  if (PyFloat_CheckExact(found)) {
+    // By bits: 0.0 is not -0.0 to a program, and a NaN is the NaN it was.
+    const double a = PyFloat_AS_DOUBLE(found), b = PyFloat_AS_DOUBLE(constant.get());
+    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+  }
+  return PyObject_RichCompareBool(found, constant.get(), Py_EQ) == 1;
+}
+
+bool ExpectedValue::is_now(PyObject* found) {
+  if (!matches(found)) return false;
+  if (constant && found != constant.get()) *this = expect(found);
+  return true;
+}
+
+Ref<> read_getter(PyObject* object, PyObject* descriptor) {
+  return Ref<>::steal(
+      Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+}
+
+Ref<> read_slot(PyObject* object, PyObject* descriptor) {
+  auto value = Ref<>::steal(
+      Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  if (!value) PyErr_Clear();  // an empty slot
+  return value;
+}
+
+std::vector<ExpectedValue> expect_items(PyObject* container) {
+  std::vector<ExpectedValue> items;
+  each_item(container, [&](PyObject* item) {
+    items.push_back(expect(item));
+    return true;
+  });
+  return items;
+}
+
+std::string text_of(const ExpectedValue& value) {
+  PyObject* object = value.constant.get();
+  if (object == nullptr) return value.object == nullptr ? "<absent>" : "<the same object>";
+  auto repr = Ref<>::steal(PyObject_Repr(object));
+  const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+  if (utf8 == nullptr) PyErr_Clear();
+  return utf8 != nullptr ? utf8 : "?";
+}
+
+}  // namespace stator

@@ -1,0 +1,151 @@
+// capture/guards/guard.h: the kinds of guards.
+#ifndef STATOR_CAPTURE_GUARDS_GUARD_H
+#define STATOR_CAPTURE_GUARDS_GUARD_H
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "capture/domain.h"
+#include "capture/guards/expected_value.h"
+#include "capture/guards/held_key.h"
+#include "capture/guards/type_contents.h"
+
+namespace stator {
+
+struct DictGuard {
+  PyObject* dict;
+  bool whole = false;  // iterated: keys and their order count
+  struct Read {
+    HeldKey key;
+    ExpectedValue value;
+    // What the dictionary holds under the key; nullptr: nothing, also where the key is gone.
+    PyObject* found_in(PyObject* dict) const;
+  };
+  std::vector<Read> reads;
+};
+struct ListGuard {
+  PyObject* list;
+  bool whole = false;
+  std::vector<ExpectedValue> items;  // as many as the list has; those that were not read expect nothing
+};
+struct TypeGuard {
+  PyTypeObject* type;
+  Ref<> alive;  // a weak reference, asked first: guards before this one need not prove that the class exists
+  unsigned int version = 0;
+  std::shared_ptr<const TypeContents> contents;  // compared where the version differs
+};
+struct ObjectGuard {
+  PyObject* object;
+  PyTypeObject* type;
+  PyObject** dict_slot = nullptr;  // where the object keeps its dictionary
+  PyObject* dict = nullptr;
+};
+struct FunctionGuard {
+  PyFunctionObject* function;
+  PyObject *code, *defaults, *keyword_defaults, *closure, *globals;
+};
+// What never changes is known by its address, but another object may get that address once it is gone. So a
+// tuple, or what is bound together in a method, is looked at again; what holds nothing but constants is kept.
+struct TupleGuard {
+  PyObject* tuple;
+  PyTypeObject* type;
+  std::vector<ExpectedValue> items;
+};
+struct MethodGuard {
+  PyObject* method;  // bound: of Python or of C
+  PyTypeObject* type;
+  PyObject *function, *self;
+};
+struct CellGuard {
+  PyObject* cell;
+  ExpectedValue content;
+};
+// A slot of an instance, read through the member descriptor of its class.
+struct SlotGuard {
+  PyObject* object;
+  PyObject* descriptor;
+  ExpectedValue content;
+};
+// The order of an OrderedDict, which its version does not tell.
+struct OrderGuard {
+  PyObject* dict;
+  std::vector<ExpectedValue> keys;
+};
+// Sets and deques: the same items in the same order of iteration. A deque is compared last, when guards on
+// what it held may have been checked: so those items are kept.
+struct ItemsGuard {
+  PyObject* container;
+  std::vector<ExpectedValue> items;
+  std::vector<Ref<>> kept;
+};
+// A field of an object that C code keeps outside of any dictionary: a function's name, its annotations.
+struct FieldGuard {
+  PyObject** field;
+  const char* name;
+  ExpectedValue content;
+};
+// No class was registered with an abstract base class since.
+struct RegistryGuard {
+  Ref<> counter;  // _abc.get_cache_token
+  Ref<> count;
+};
+// The call does not come out of an except clause.
+struct NoExceptionGuard {};
+// An attribute that a getter in C gives, the same object on every read.
+struct GetterGuard {
+  PyObject* object;
+  PyObject* descriptor;
+  ExpectedValue content;
+};
+// An int or float in a dictionary that is a symbol of the capture: its value is bound by each call.
+struct NumberGuard {
+  PyObject* dict;
+  HeldKey key;
+  bool is_real;
+  uint32_t symbol;
+};
+// A tensor in a dictionary or list that each call may find replaced: it is an input like those among the
+// arguments.
+struct TensorItemGuard {
+  PyObject* container;
+  HeldKey key;
+  std::string name;
+  std::unique_ptr<TensorGuard> guard;
+  PyObject* find() const;  // borrowed, or nullptr
+};
+struct PinnedTensorGuard {
+  PyObject* tensor;
+  std::unique_ptr<TensorGuard> guard;
+};
+
+using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
+                           OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
+                           PinnedTensorGuard, NumberGuard, TensorItemGuard, TupleGuard, MethodGuard>;
+
+// Binds a symbol to an int or float of its kind; false for anything else.
+bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings);
+// How Varying names an item of the container with this source.
+std::string place_name(const std::string& container, PyObject* key);
+
+// What guards find in a call.
+struct FoundByGuards {
+  shape::Bindings& bindings;
+  std::vector<PyObject*>& tensors;  // borrowed
+};
+
+// The function and the object that a method binds; of a method of C: its definition.
+struct MethodFields {
+  PyObject *const *function, *const *self;
+};
+MethodFields fields_of(PyObject* method);
+
+// Runs no Python code of the user's.
+bool holds(Guard& guard, FoundByGuards found);
+// What is expected, in words.
+std::string text_of(const Guard& guard);
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,162 @@
+// capture/guards/guard_check.cpp: whether a guard holds, by looking at all that it relies on.
+#include "capture/cpython/ordered_dict.h"
+#include "capture/guards/guard.h"
+
+namespace stator {
+namespace {
+
+bool check_dict_contents(const DictGuard& guard) {
+  if (guard.whole) {
+    if (PyDict_GET_SIZE(guard.dict) != static_cast<Py_ssize_t>(guard.reads.size())) return false;
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    for (const DictGuard::Read& read : guard.reads) {
+      if (!PyDict_Next(guard.dict, &position, &key, &value)) return false;
+      PyObject* const expected = read.key.get();
+      if (expected == nullptr || !expect(expected).matches(key) || !read.value.matches(value)) return false;
+    }
+    return true;
+  }
+  for (const DictGuard::Read& read : guard.reads) {
+    if (!read.value.matches(read.found_in(guard.dict))) return false;
+  }
+  return true;
+}
+
+struct Checker {
+  FoundByGuards found;
+  bool operator()(const DictGuard& guard) const { return check_dict_contents(guard); }
+  bool operator()(ListGuard& guard) const {
+    const size_t count = guard.items.size();
+    if (PyList_GET_SIZE(guard.list) != static_cast<Py_ssize_t>(count)) return false;
+    for (size_t i = 0; i < count; i++) {
+      ExpectedValue& expected = guard.items[i];
+      if (expected.object != nullptr && !expected.is_now(PyList_GET_ITEM(guard.list, i))) return false;
+    }
+    return true;
+  }
+  bool operator()(TypeGuard& guard) const {
+    if (PyWeakref_GET_OBJECT(guard.alive.get()) != reinterpret_cast<PyObject*>(guard.type)) return false;
+    if (guard.type->tp_version_tag == guard.version) return true;
+    if (!guard.contents->match(guard.type)) return false;
+    guard.version = type_version(guard.type);
+    return guard.version != 0;
+  }
+  bool operator()(const ObjectGuard& guard) const {
+    return Py_TYPE(guard.object) == guard.type &&
+           (guard.dict_slot == nullptr || *guard.dict_slot == guard.dict);
+  }
+  bool operator()(const FunctionGuard& guard) const {
+    const PyFunctionObject* function = guard.function;
+    return PyFunction_Check(reinterpret_cast<PyObject*>(guard.function)) &&
+           function->func_code == guard.code && function->func_defaults == guard.defaults &&
+           function->func_kwdefaults == guard.keyword_defaults && function->func_closure == guard.closure &&
+           function->func_globals == guard.globals;
+  }
+  bool operator()(TupleGuard& guard) const {
+    if (Py_TYPE(guard.tuple) != guard.type ||
+        PyTuple_GET_SIZE(guard.tuple) != static_cast<Py_ssize_t>(guard.items.size()))
+      return false;
+    for (size_t i = 0; i < guard.items.size(); i++) {
+      if (!guard.items[i].is_now(PyTuple_GET_ITEM(guard.tuple, i))) return false;
+    }
+    return true;
+  }
+  bool operator()(const MethodGuard& guard) const {
+    if (Py_TYPE(guard.method) != guard.type) return false;
+    const MethodFields fields = fields_of(guard.method);
+    return *fields.function == guard.function && *fields.self == guard.self;
+  }
+  bool operator()(CellGuard& guard) const { return guard.content.is_now(PyCell_GET(guard.cell)); }
+  bool operator()(SlotGuard& guard) const {
+    return guard.content.is_now(read_slot(guard.object, guard.descriptor).get());
+  }
+  bool operator()(OrderGuard& guard) const {
+    const cpython::OrderNode* node = cpython::ordered(guard.dict)->first;
+    for (const ExpectedValue& key : guard.keys) {
+      if (node == nullptr || !key.matches(node->key)) return false;
+      node = node->next;
+    }
+    return node == nullptr;
+  }
+  bool operator()(ItemsGuard& guard) const {
+    size_t count = 0;
+    const bool same = each_item(guard.container, [&](PyObject* item) {
+      return count < guard.items.size() && guard.items[count++].is_now(item);
+    });
+    return same && count == guard.items.size();
+  }
+  bool operator()(FieldGuard& guard) const { return guard.content.is_now(*guard.field); }
+  bool operator()(const RegistryGuard& guard) const {
+    auto now = Ref<>::steal(PyObject_CallNoArgs(guard.counter.get()));
+    if (!now) PyErr_Clear();
+    return now && PyObject_RichCompareBool(now.get(), guard.count.get(), Py_EQ) == 1;
+  }
+  bool operator()(const NoExceptionGuard&) const { return !Ref<>::steal(PyErr_GetHandledException()); }
+  bool operator()(const GetterGuard& guard) const {
+    const Ref<> value = read_getter(guard.object, guard.descriptor);
+    if (!value) PyErr_Clear();
+    return value && guard.content.matches(value.get());
+  }
+  bool operator()(const PinnedTensorGuard& guard) const {
+    return guard.guard->holds(guard.tensor, found.bindings);
+  }
+  bool operator()(const NumberGuard& guard) const {
+    PyObject* const key = guard.key.get();
+    PyObject* const value = key != nullptr ? PyDict_GetItemWithError(guard.dict, key) : nullptr;
+    if (value == nullptr) PyErr_Clear();
+    return value != nullptr && bind_number(value, guard.is_real, guard.symbol, found.bindings);
+  }
+  bool operator()(const TensorItemGuard& guard) const {
+    PyObject* tensor = guard.find();
+    if (tensor == nullptr || !guard.guard->holds(tensor, found.bindings)) return false;
+    found.tensors.push_back(tensor);
+    return true;
+  }
+};
+
+}  // namespace
+
+PyObject* DictGuard::Read::found_in(PyObject* dict) const {
+  PyObject* const held = key.get();
+  PyObject* const found = held != nullptr ? PyDict_GetItemWithError(dict, held) : nullptr;
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+MethodFields fields_of(PyObject* method) {
+  if (PyMethod_Check(method)) {
+    auto* bound = reinterpret_cast<PyMethodObject*>(method);
+    return {&bound->im_func, &bound->im_self};
+  }
+  auto* bound = reinterpret_cast<PyCFunctionObject*>(method);
+  return {reinterpret_cast<PyObject* const*>(&bound->m_ml), &bound->m_self};
+}
+
+bool holds(Guard& guard, FoundByGuards found) { return std::visit(Checker{found}, guard); }
+
+PyObject* TensorItemGuard::find() const {
+  PyObject* const held = key.get();
+  if (held == nullptr) return nullptr;
+  if (PyDict_Check(container)) {
+    PyObject* found = PyDict_GetItemWithError(container, held);
+    if (found == nullptr) PyErr_Clear();
+    return found;
+  }
+  const Py_ssize_t index = PyLong_AsSsize_t(held);
+  return index < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, index) : nullptr;
+}
+
+bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings) {
+  if (is_real) {
+    if (!PyFloat_CheckExact(value)) return false;
+    bindings.reals[symbol] = PyFloat_AS_DOUBLE(value);
+    return true;
+  }
+  int overflow = 0;
+  if (!PyLong_CheckExact(value)) return false;
+  bindings.ints[symbol] = PyLong_AsLongLongAndOverflow(value, &overflow);
+  return overflow == 0;
+}
+
+}  // namespace stator
