@@ -258,3 +258,17 @@ def test_a_class_that_died_is_asked_nothing() -> None:
         assert compiled([]) == compiled([]) == [factor]
         table.clear()
         gc.collect()
+
+
+def test_attributes_that_c_code_keeps_elsewhere_are_written_there() -> None:
+    class Local(threading.local):
+        value = 0
+
+    def program(local: Local, value: int) -> None:
+        local.value = value
+
+    compiled = capture.Compiled(program)
+    local = Local()
+    for value in (1, 1, 2, 1, 2):
+        compiled(local, value)
+        assert (local.value, vars(local)) == (value, {"value": value})

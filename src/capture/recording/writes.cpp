@@ -122,6 +122,10 @@ bool Recording::before_in_place(PyObject* left, PyObject* right, int operation) 
 bool Recording::before_attribute_write(PyObject* owner, PyObject* name) {
   PyTypeObject* type = Py_TYPE(owner);
   if (has_python_method(type, "__setattr__")) return read_behaviour(owner);
+  // C code of a class's own (that of threading.local, say) may write anywhere.
+  const bool is_plain = type->tp_setattro == PyObject_GenericSetAttr || PyModule_Check(owner) ||
+                        PyType_Check(owner) || domain_.is_tensor(owner);
+  if (!is_plain) return before_write(owner, "an attribute");
   return before_plain_attribute_write(owner, name);
 }
 
