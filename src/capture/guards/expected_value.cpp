@@ -57,13 +57,16 @@ std::vector<ExpectedValue> expect_items(PyObject* container) {
   return items;
 }
 
-std::string text_of(const ExpectedValue& value) {
-  PyObject* object = value.constant.get();
-  if (object == nullptr) return value.object == nullptr ? "<absent>" : "<the same object>";
+std::string repr_of(PyObject* object) {
   auto repr = Ref<>::steal(PyObject_Repr(object));
   const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
   if (utf8 == nullptr) PyErr_Clear();
   return utf8 != nullptr ? utf8 : "?";
+}
+
+std::string text_of(const ExpectedValue& value) {
+  if (value.constant) return repr_of(value.constant.get());
+  return value.object == nullptr ? "<absent>" : "<the same object>";
 }
 
 }  // namespace stator

@@ -56,6 +56,8 @@ bool each_item(PyObject* container, Visit&& visit) {
   return count >= 0;
 }
 
+// Of constants and the like: runs no code of the user's. "?" where there is none.
+std::string repr_of(PyObject* object);
 // In words. An object that is compared by identity may be gone by now: nothing is asked of it.
 std::string text_of(const ExpectedValue& value);
 

@@ -66,13 +66,6 @@ bool is_plain_set(PyObject* value) {
   return static_cast<bool>(copy);
 }
 
-std::string text_of(PyObject* key) {
-  auto repr = Ref<>::steal(PyObject_Repr(key));
-  const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
-  return utf8 != nullptr ? utf8 : "?";
-}
-
 }  // namespace
 
 Ref<> ArgumentSpec::describe_child(PyObject* item, const std::string& key, bool whole,
@@ -206,7 +199,7 @@ Ref<> ArgumentSpec::copy_mapping(PyObject* value, bool whole, ArgumentsInCapture
                         return in.recording.stop(BreakCode::kUnguardable,
                                                  "a dictionary argument with keys that are no constants");
                       keys_.push_back(Ref<>::share(key));
-                      const Ref<> stands = describe_child(item, "[" + text_of(key) + "]", whole, in);
+                      const Ref<> stands = describe_child(item, "[" + repr_of(key) + "]", whole, in);
                       return stands && (is_ordered ? PyODict_SetItem(copy.get(), key, stands.get())
                                                    : PyDict_SetItem(copy.get(), key, stands.get())) == 0;
                     });

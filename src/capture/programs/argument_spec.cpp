@@ -101,20 +101,13 @@ bool ArgumentSpec::note_changes(PyObject* value, Varying& varying) const {
   }
 }
 
-static std::string text_of(PyObject* object) {
-  auto repr = Ref<>::steal(PyObject_Repr(object));
-  const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
-  return utf8 != nullptr ? utf8 : "?";
-}
-
 std::string ArgumentSpec::text() const {
   switch (kind_) {
     case Kind::tensor:
       return name_ + " is " + guard_->expected();
     case Kind::constant:
     case Kind::immutable:
-      return name_ + " == " + text_of(kind_ == Kind::constant ? expected_.object : kept_.get());
+      return name_ + " == " + repr_of(kind_ == Kind::constant ? expected_.object : kept_.get());
     case Kind::number:
       return name_ + " is " + (is_real_ ? "a float" : "an int");
     case Kind::object:
