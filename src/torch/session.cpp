@@ -29,6 +29,17 @@ Session::Session(std::shared_ptr<UserLines> lines, UserPlace* place)
 
 Session::~Session() {
   if (entered_) leave();
+  ShapeCounters& all = totals();
+  all.memo_hits += counters.memo_hits;
+  all.rule_calls += counters.rule_calls;
+  all.meta_calls += counters.meta_calls;
+  all.composite_calls += counters.composite_calls;
+  all.dispatched_meta_calls += counters.dispatched_meta_calls;
+}
+
+ShapeCounters& Session::totals() {
+  static ShapeCounters all;
+  return all;
 }
 
 Session* Session::current() { return current_session; }

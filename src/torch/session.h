@@ -34,6 +34,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Of all sessions that have ended. Guarded by the GIL.
+  static ShapeCounters& totals();
+
   // Of this thread; nullptr outside a capture.
   static Session* current();
 

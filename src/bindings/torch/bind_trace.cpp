@@ -113,8 +113,7 @@ py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
   return pytree("tree_unflatten")(leaves, trace.structure);
 }
 
-py::dict counters(const Trace& trace) {
-  const ShapeCounters& c = trace.session->counters;
+py::dict counters(const ShapeCounters& c) {
   py::dict result;
   result["memo_hits"] = c.memo_hits;
   result["rule_calls"] = c.rule_calls;
@@ -129,10 +128,11 @@ py::dict counters(const Trace& trace) {
 void bind_trace(py::module_& module) {
   py::class_<Trace>(module, "Trace")
       .def_property_readonly("graph", &Trace::graph)
-      .def_property_readonly("counters", &counters)
+      .def_property_readonly("counters", [](const Trace& t) { return counters(t.session->counters); })
       .def_property_readonly("node_count", [](const Trace& t) { return t.session->graph.nodes().size(); })
       .def("replay", &replay, py::arg("inputs"));
   module.def("clear_memo", &clear_memo);
+  module.def("shape_counters", [] { return counters(Session::totals()); });
   module.def("rules", &rule_names);
   module.def("trace", &trace, py::arg("function"), py::arg("args") = py::tuple(),
              py::arg("kwargs") = py::dict());
