@@ -21,6 +21,7 @@ class CaptureAttempt {
   // Nothing: stopped() says why. A Python error is set only where the backend raised one.
   std::unique_ptr<Entry> make();
   const CaptureStop& stopped() const { return recording_.stopped(); }
+  const std::string& wanted_import() const { return recording_.wanted_import(); }
   // Arguments that are given twice, or that the function also reaches by itself: another attempt must give
   // them as they are.
   const std::unordered_set<PyObject*>& one_and_the_same() const { return arguments_.repeated; }

@@ -17,24 +17,36 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     why.code = BreakCode::kCaptureRunning;
     return nullptr;
   }
-  // An attempt may find that some arguments must be given as they are; each one finds others.
+  // An attempt may find that some arguments must be given as they are, or that a module must be loaded first;
+  // each one finds others.
   std::unordered_set<PyObject*> by_identity;
+  std::unordered_set<std::string> modules;
   for (;;) {
-    const AtomicScope until_undone(true);
-    UserStack stack;
-    std::unique_ptr<DomainCapture> capture = domain.begin(stack.lines(), stack);
-    if (!capture) {
-      PyErr_Clear();
-      why.code = BreakCode::kUnsupportedMode;
-      return nullptr;
+    std::string module;
+    {
+      const AtomicScope until_undone(true);
+      UserStack stack;
+      std::unique_ptr<DomainCapture> capture = domain.begin(stack.lines(), stack);
+      if (!capture) {
+        PyErr_Clear();
+        why.code = BreakCode::kUnsupportedMode;
+        return nullptr;
+      }
+      CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
+      std::unique_ptr<Entry> entry = attempt.make();
+      const size_t known = by_identity.size();
+      by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
+      if (by_identity.size() != known) continue;
+      if (!entry) {
+        why = attempt.stopped();
+        module = attempt.wanted_import();
+      }
+      if (module.empty() || !modules.insert(module).second) return entry;
     }
-    CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
-    std::unique_ptr<Entry> entry = attempt.make();
-    const size_t known = by_identity.size();
-    by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
-    if (by_identity.size() == known) {
-      if (!entry) why = attempt.stopped();
-      return entry;
+    const PlainScope plain;
+    if (!Ref<>::steal(PyImport_ImportModule(module.c_str()))) {
+      PyErr_Clear();  // the function will raise it, or knows what to do
+      return nullptr;
     }
   }
 }

@@ -264,6 +264,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     constructed_.insert(type);
     return read_type(type) && read_type(Py_TYPE(callable));
   }
+  if (imports_plainly(callable)) return before_import_call(arguments, count);
   return stop(BreakCode::kUnknownFunction, describe(callable));
 }
 

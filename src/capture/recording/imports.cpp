@@ -5,8 +5,7 @@ namespace stator {
 
 using cpython::Frame;
 
-// Whether `import` with this `__import__` does what CPython does by itself.
-static bool imports_plainly(PyObject* function) {
+bool Recording::imports_plainly(PyObject* function) {
   if (function == nullptr || !PyCFunction_CheckExact(function)) return false;
   const auto* const builtin = reinterpret_cast<PyCFunctionObject*>(function);
   return builtin->m_self != nullptr && PyModule_Check(builtin->m_self) &&
@@ -39,14 +38,26 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
     auto part = Ref<>::steal(PyUnicode_FromStringAndSize(
         path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
     if (!part) return false;
-    if (PyDict_GetItemWithError(modules, part.get()) == nullptr)
-      return stop(BreakCode::kImport, "an import of " + path);
+    if (PyDict_GetItemWithError(modules, part.get()) == nullptr) return want_import(path);
     if (!is_pinned(modules)) {
       pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
     }
     if (!read_dict_item(modules, part.get())) return false;
     if (end == std::string::npos) return true;
   }
+}
+
+// Loading a module runs code that is no part of the program, once in a process. It can be done before the
+// capture begins anew, unless the program has changed something that the module may see.
+bool Recording::want_import(const std::string& path) {
+  if (journal_.empty() && !holds_locks()) wanted_import_ = path;
+  return stop(BreakCode::kImport, "an import of " + path);
+}
+
+bool Recording::before_import_call(PyObject* const* arguments, Py_ssize_t count) {
+  const char* path = count >= 1 && PyUnicode_Check(arguments[0]) ? PyUnicode_AsUTF8(arguments[0]) : nullptr;
+  if (path == nullptr) PyErr_Clear();
+  return path != nullptr ? want_import(path) : stop(BreakCode::kImport, "a call of __import__");
 }
 
 }  // namespace stator

@@ -102,6 +102,8 @@ class Recording {
   void make_fresh(PyObject* object);
   void pin(PyObject* object, Origin origin);
   void hold(PyObject* object);
+  // The module whose loading ended the capture, if it can be loaded before another attempt.
+  const std::string& wanted_import() const { return wanted_import_; }
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
   // Tensors that are read from their place on each call, in the order of their guards.
@@ -137,6 +139,10 @@ class Recording {
   bool read_type(PyTypeObject* type);
   bool read_cell(PyObject* cell, PyCodeObject* code, int index);
   bool read_reference(PyObject* reference);  // a weak one is called
+  // Whether `import` with this `__import__` does what CPython does by itself.
+  static bool imports_plainly(PyObject* function);
+  bool want_import(const std::string& path);
+  bool before_import_call(PyObject* const* arguments, Py_ssize_t count);
   bool read_attribute(PyObject* owner, PyObject* name);
   bool read_order(PyObject* dict);       // of an OrderedDict
   bool read_items(PyObject* container);  // of a set or a deque
@@ -263,6 +269,7 @@ class Recording {
   CaptureStop stop_;
   bool has_symbols_ = false;
   const Varying* varying_ = nullptr;
+  std::string wanted_import_;
   const std::unordered_set<PyObject*>* by_identity_ = nullptr;
   struct StandIn {
     PyObject* container;
