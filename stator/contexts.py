@@ -43,8 +43,7 @@ class OptimizeContext:
             innermost_fn(fn),
             fullgraph=self.fullgraph,
             backend=backend,
-            # Python backends are given graphs with the sizes of the call.
-            dynamic=self.dynamic if isinstance(backend, str) else False,
+            dynamic=self.dynamic,
             on_entry=self.guard_export_fn,
             on_miss=self.guard_fail_fn,
         )

@@ -78,13 +78,28 @@ class GraphBuilder:
         self,
         describe: Callable[[int], Mapping[str, Any] | None],
         stack_of: Callable[[int], list[tuple[str, int, str]]],
+        symbols: Any,
     ) -> None:
         self.graph = fx.Graph()
         self._root: dict[str, Any] = {}
-        self._fakes = FakeValues(describe)
+        self._symbols = symbols
+        self._fakes = FakeValues(describe, symbols.env if symbols else None)
         self._stack_of = stack_of
         self._entered: dict[str, list[fx.Node]] = {}
         self._grad = torch.is_grad_enabled()
+
+    def symbol(self, index: int, source: str) -> fx.Node:
+        """A symbolic int: an input of the graph, as in Dynamo's."""
+        node = self.graph.placeholder(f"s{index}")
+        node.meta = NodeMeta({"val": self._symbols.ints[index], "source": source}, self._make)
+        return node
+
+    def arithmetic(self, function: Callable[..., Any], left: Any, right: Any) -> Any:
+        """An operation on ints of which some are symbolic."""
+        node = self.graph.create_node("call_function", function, (left, right))
+        values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in (left, right)]
+        node.meta = NodeMeta({"val": function(*values)}, self._make)
+        return node
 
     def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
         node = self.graph.placeholder(placeholder_name(source, isinstance(example, torch.nn.Parameter)))
@@ -160,6 +175,7 @@ class GraphBuilder:
         with _use_lazy_graph_module(True):
             module = _make_graph_module(self._root or torch.nn.Module(), self.graph)
         assert isinstance(module, fx.GraphModule)
+        module.meta["stator_fakes"] = self._fakes
         return module
 
     def _enter(self, mode: str, function: Callable[..., Any], args: tuple[Any, ...], line: int) -> None:
@@ -183,6 +199,11 @@ class GraphBuilder:
 
     def _make(self, key: str, number: int) -> Any:
         return self._fakes[number] if key == "val" else traceback_text(self._stack_of(number))
+
+
+def calculate(function: Callable[..., Any], left: Any, right: Any) -> Any:
+    """An operation on torch's symbolic ints."""
+    return function(left, right)
 
 
 def placeholder_name(source: str, is_parameter: bool) -> str:

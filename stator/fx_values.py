@@ -9,8 +9,9 @@ import torch
 class FakeValues:
     """The fake tensors of one graph by value number, made on demand; views share their base's storage."""
 
-    def __init__(self, describe: Callable[[int], Mapping[str, Any] | None]) -> None:
+    def __init__(self, describe: Callable[[int], Mapping[str, Any] | None], shape_env: Any = None) -> None:
         self._describe = describe
+        self._shape_env = shape_env
         self._mode: Any = None
         self._made: dict[int, torch.Tensor | None] = {}
         self._storages: dict[int, torch.UntypedStorage] = {}
@@ -30,20 +31,30 @@ class FakeValues:
             # An in-place operator may change what the tensor looks like; then it is another fake.
             if known is not None and all(known[k] == spec[k] for k in spec if k != "same"):
                 return base
-        # Imported here: it costs seconds the first time, since it brings torch._dynamo's settings along.
-        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+        from torch._subclasses.fake_tensor import FakeTensor
 
-        if self._mode is None:
-            self._mode = FakeTensorMode()
+        mode = self.mode
         with torch._C._DisableTorchDispatch(), torch.no_grad():
             element = self._element(spec)
         element.requires_grad_(spec["requires_grad"])
-        fake: torch.Tensor = FakeTensor(self._mode, element, spec["device"])
+        fake: torch.Tensor = FakeTensor(mode, element, spec["device"])
         return fake
+
+    @property
+    def mode(self) -> Any:
+        """The mode to which the fakes belong."""
+        if self._mode is None:
+            # Imported here: it costs seconds the first time, since it brings torch._dynamo's settings along.
+            from torch._subclasses.fake_tensor import FakeTensorMode
+
+            self._mode = FakeTensorMode(shape_env=self._shape_env)
+        return self._mode
 
     def _element(self, spec: Mapping[str, Any]) -> torch.Tensor:
         """A tensor without memory of the layout described."""
         size, stride, offset = spec["size"], spec["stride"], spec["offset"]
+        if any(isinstance(n, torch.SymInt) for n in (*size, *stride, offset)):
+            return self._symbolic_element(spec)
         last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else -1
         needed = (offset + last + 1) * spec["dtype"].itemsize
         storage = self._storages.get(spec["storage"])
@@ -53,6 +64,16 @@ class FakeValues:
         elif storage.nbytes() < needed:
             storage.resize_(needed)
         element = torch.empty(0, dtype=spec["dtype"], device="meta").set_(storage, offset, size, stride)
+        if spec["conj"]:
+            element = element.conj()
+        return element._neg_view() if spec["neg"] else element
+
+    def _symbolic_element(self, spec: Mapping[str, Any]) -> torch.Tensor:
+        """The same with symbolic sizes. What shares memory is not tied together: no backend looks for it."""
+        size, stride, offset = spec["size"], spec["stride"], spec["offset"]
+        element = torch.empty_strided(size, stride, dtype=spec["dtype"], device="meta")
+        if not (isinstance(offset, int) and offset == 0):
+            element = element.as_strided(size, stride, offset)
         if spec["conj"]:
             element = element.conj()
         return element._neg_view() if spec["neg"] else element

@@ -98,6 +98,10 @@ class DomainCapture {
     why = "there are no tensors";
     return {};
   }
+  // Numbers may be symbols by now, also where no argument was one.
+  virtual bool has_symbols() const { return false; }
+  // A frame of the program is about to run; `caller` is the code that called it, or nullptr.
+  virtual void entering(PyCodeObject* /*code*/, PyCodeObject* /*caller*/) {}
   // Whether the domain itself runs Python code just now, which is no part of the program.
   virtual bool runs_own_code() const { return false; }
   // Grows with every operator that is recorded.
@@ -146,9 +150,10 @@ class Domain {
   virtual std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
-  // `place` says where the program stands, as a line of `lines`, and outlives the capture. nullptr with a
-  // Python error set.
-  virtual std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place) const = 0;
+  // `place` says where the program stands, as a line of `lines`, and outlives the capture; `backend` is the
+  // one that compile will be given. nullptr with a Python error set.
+  virtual std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,
+                                               PyObject* backend) const = 0;
 };
 
 }  // namespace stator

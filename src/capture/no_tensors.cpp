@@ -38,7 +38,7 @@ class NoTensors final : public Domain {
   bool is_capture_flag(PyObject*) const override { return false; }
   std::unique_ptr<TensorGuard> guard(PyObject*) const override { return nullptr; }
   uint64_t modes() const override { return 0; }
-  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines>, UserPlace&) const override {
+  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines>, UserPlace&, PyObject*) const override {
     return std::make_unique<EmptyCapture>();
   }
 };

@@ -12,6 +12,7 @@
 #include "torch/operator_info.h"
 #include "torch/recorder.h"
 #include "torch/session.h"
+#include "torch/sym_node.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
 
@@ -180,6 +181,16 @@ void capture_literal(Session& session, Stack* stack) {
   stack->back() = make_tracer(meta, {session.id(), new_memory(), index(value)}, false, true);
 }
 
+// Where the number of a tensor may be known only when the graph runs. False: the capture ends here.
+bool capture_read(Session& session, const OperatorInfo& info, Stack* stack) {
+  if (!info.reads_number || !session.reads_numbers || session.unrecorded != 0) return false;
+  const at::Tensor tensor = stack->back().toTensor();
+  if (!at::isFloatingType(tensor.scalar_type()) || tensor.numel() != 1) return false;
+  const SymNumber number = session.read_number(info.id, tensor);
+  stack->back() = c10::SymFloat(to_node(number));
+  return true;
+}
+
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   Session* session = Session::current();
   const OperatorInfo& info = operator_info(op);
@@ -197,6 +208,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
           stack->emplace_back(*truth);
           return;
         }
+        if (capture_read(*session, info, stack)) return;
         raise_break(BreakCode::kDataDependentOperator, info.name + ": the result depends on values");
       case OperatorKind::lift_fresh:
         return capture_literal(*session, stack);

@@ -231,6 +231,7 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
   rule = find_rule(name);
   meta_kernel = hidden_meta_kernel(op);
 
+  reads_number = name == "aten::item" || name == "aten::_local_scalar_dense";
   dynamic_shape = op.hasTag(at::Tag::dynamic_output_shape);
   read_derivatives(*this);
   const bool value_known = name != "aten::_is_any_true" && name != "aten::_is_all_true";

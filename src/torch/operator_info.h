@@ -36,6 +36,7 @@ struct OperatorInfo {
   bool returns_tensors = false;
   bool random = false;
   bool dynamic_shape = false;  // in general: where the rule declines, the shape depends on values
+  bool reads_number = false;   // gives the one number of a tensor
   bool detaches = false;       // its views do not follow the base's history
   size_t arguments = 0;
   uint64_t written = 0;                   // arguments that the operator writes to, one bit each

@@ -188,6 +188,18 @@ void Session::add_real_input(shape::RealId symbol, const std::string& name) {
   reals_[symbol] = graph.add_input(plain, name, spec);
 }
 
+SymNumber Session::read_number(ir::OpId op, const at::Tensor& tensor) {
+  record_modes();
+  ir::ValueSpec spec;
+  spec.kind = ir::ValueKind::kFloat;
+  const ir::Operand operand = ir::Operand::of(value_of(tensor));
+  const ir::NodeId node = graph.append(op, {&operand, 1}, {&spec, 1}, line());
+  has_read = true;
+  const shape::RealId real = shapes().reals().add_read();
+  reals_[real] = graph.outputs(node)[0];
+  return SymNumber::of(real, shapes());
+}
+
 ir::ValueId Session::value_of(shape::RealId id) {
   if (const auto found = reals_.find(id); found != reals_.end()) return found->second;
   const shape::Real real = shapes().reals()[id];
@@ -202,6 +214,7 @@ ir::ValueId Session::value_of(shape::RealId id) {
     case shape::RealKind::kFromInt:
     case shape::RealKind::kConstant:
     case shape::RealKind::kSymbol:
+    case shape::RealKind::kRead:
       op = ir::op::kFloatOf;
       operands = {real.kind == shape::RealKind::kFromInt ? ir::Operand::of(shape::ExprId{real.index})
                                                          : ir::Operand::of(real.number)};

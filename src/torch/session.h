@@ -60,6 +60,8 @@ class Session {
   // The graph's value of a float expression: nodes for its arithmetic are appended where they are first
   // needed.
   ir::ValueId value_of(shape::RealId real);
+  // A node that reads the one number of a floating-point tensor. Precondition: reads_numbers.
+  SymNumber read_number(ir::OpId op, const at::Tensor& tensor);
   shape::Context& shapes() { return graph.shapes(); }
 
   // The value of any tensor that reaches the fallback; real ones become inputs of the graph.
@@ -98,6 +100,9 @@ class Session {
   std::optional<Break> broken;
   // Says where a real tensor can be fetched again; set by the engine.
   std::function<std::optional<std::string>(const at::Tensor&)> source_of;
+  // Whether numbers may be read off tensors by nodes; what the backend cannot do ends the capture.
+  bool reads_numbers = false;
+  bool has_read = false;  // one was
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
   int unrecorded = 0;
   // Above zero while a kernel that is written in Python runs only to learn shapes.

@@ -3,6 +3,8 @@
 
 #include <cfloat>
 
+#include "torch/capture_break.h"
+
 namespace stator {
 
 using shape::Context;
@@ -26,7 +28,11 @@ double SymNumber::hint() const {
   return real ? context->reals()[*real].hint : constant;
 }
 
+bool SymNumber::has_hint() const { return !real || context->reals()[*real].has_hint; }
+
 double SymNumber::specialize() const {
+  if (!has_hint())
+    raise_break(BreakCode::kDataDependentBranch, "a number that is read off a tensor is needed at once");
   if (!is_real) return static_cast<double>(integer.specialize());
   return real ? context->specialize(*real) : constant;
 }
@@ -52,9 +58,13 @@ std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a
     case Arithmetic::mul:
       return SymNumber::of(reals.binary(RealKind::kMul, x, y), context);
     case Arithmetic::truediv:
-      if (context.decide(RealGuard::Kind::kEqual, y, reals.constant(0.0))) return std::nullopt;
+      // Where nobody knows the numbers yet, the node raises what Python raises.
+      if (reals[y].has_hint && context.decide(RealGuard::Kind::kEqual, y, reals.constant(0.0)))
+        return std::nullopt;
       return SymNumber::of(reals.binary(RealKind::kDiv, x, y), context);
     case Arithmetic::pow: {
+      if (!reals[x].has_hint || !reals[y].has_hint)
+        return SymNumber::of(reals.binary(RealKind::kPow, x, y), context);
       // Otherwise Python may give a complex number or raise.
       if (!context.decide(RealGuard::Kind::kLess, reals.constant(0.0), x)) return std::nullopt;
       const RealId power = reals.binary(RealKind::kPow, x, y);
@@ -128,6 +138,8 @@ bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
     }
   }
   Context* context = a.context != nullptr ? a.context : b.context;
+  if (!a.has_hint() || !b.has_hint())
+    raise_break(BreakCode::kDataDependentBranch, "a number that is read off a tensor is compared");
   const auto decide = [&](RealGuard::Kind kind, const SymNumber& x, const SymNumber& y) {
     if (context == nullptr) return shape::RealTable::compare(kind, x.hint(), y.hint());
     return context->decide(kind, as_real(x, *context), as_real(y, *context));

@@ -31,6 +31,8 @@ struct SymNumber {
 
   bool is_symbolic() const { return context != nullptr; }
   double hint() const;
+  // False for what depends on numbers that the program reads off tensors.
+  bool has_hint() const;
   // The number at capture, guarded.
   double specialize() const;
 };

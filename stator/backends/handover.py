@@ -1,7 +1,9 @@
 """Hands a captured graph to a Python backend (called from src/backends/fx/fx_program.cpp)."""
 
+import contextlib
 import functools
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,15 +29,16 @@ def name_of(backend: Callable[..., Any]) -> str:
     return str(name or type(backend).__name__)
 
 
-def compile_graph(backend: Callable[..., Any], module: Any, examples: list[Any]) -> Callable[..., Any] | None:
+def compile_graph(
+    backend: Callable[..., Any], module: Any, examples: list[Any], symbols: Any = None
+) -> Callable[..., Any] | None:
     """The callable that the backend makes of the graph; None: run the function natively."""
-    context = getattr(backend, "backend_ctx_ctor", None)
+    context = getattr(backend, "backend_ctx_ctor", contextlib.nullcontext)
     try:
-        if context is None:
+        if symbols is not None:
+            examples = _symbolic_examples(module)
+        with context(), _tracing(module) if symbols is not None else contextlib.nullcontext():
             compiled = backend(module, examples)
-        else:
-            with context():
-                compiled = backend(module, examples)
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
     except Exception as error:
@@ -43,7 +46,7 @@ def compile_graph(backend: Callable[..., Any], module: Any, examples: list[Any])
             raise BackendFailed(backend, error) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
         return None
-    if context is None:
+    if context is contextlib.nullcontext:
         return compiled  # type: ignore[no-any-return]
 
     @functools.wraps(compiled)
@@ -52,3 +55,17 @@ def compile_graph(backend: Callable[..., Any], module: Any, examples: list[Any])
             return compiled(*inputs)
 
     return in_context
+
+
+def _symbolic_examples(module: Any) -> list[Any]:
+    """Inputs whose sizes are symbols: symbolic ints and fake tensors, in the order of the placeholders."""
+    return [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
+
+
+def _tracing(module: Any) -> Any:
+    """What AOT autograd and Inductor ask for the fake tensors of the graph, where they were loaded at all."""
+    guards = sys.modules.get("torch._guards")
+    fakes = module.meta.get("stator_fakes")
+    if guards is None or fakes is None:
+        return contextlib.nullcontext()
+    return guards.tracing(guards.TracingContext(fakes.mode))

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "backends/below_autograd.h"
+#include "backends/fx/expressions.h"
 #include "backends/fx/operands.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
@@ -18,23 +19,14 @@
 namespace stator::fx {
 namespace {
 
-std::vector<int64_t> numbers(std::span<const shape::Dim> dims) {
-  std::vector<int64_t> result;
-  for (const shape::Dim& dim : dims) {
-    if (dim.is_expr()) throw std::runtime_error("torch.fx backends do not take symbolic sizes yet");
-    result.push_back(dim.number());
-  }
-  return result;
-}
-
 // What a value is, for meta["val"], which is made only when a backend asks for it.
-py::object describe(const ir::Graph& graph, uint32_t id) {
+py::object describe(const ir::Graph& graph, Expressions& ints, uint32_t id) {
   const ir::Value& value = graph.value(ir::ValueId{id});
   if (!value.is_tensor()) return py::none();
   py::dict row;
-  row["size"] = numbers(graph.sizes(value));
-  row["stride"] = numbers(graph.strides(value));
-  row["offset"] = value.storage_offset.number();
+  row["size"] = ints.of(graph.sizes(value));
+  row["stride"] = ints.of(graph.strides(value));
+  row["offset"] = ints.of(value.storage_offset);
   row["dtype"] = py::reinterpret_borrow<py::object>(
       reinterpret_cast<PyObject*>(torch::getTHPDtype(static_cast<at::ScalarType>(value.dtype))));
   row["device"] = py::reinterpret_steal<py::object>(
@@ -46,6 +38,13 @@ py::object describe(const ir::Graph& graph, uint32_t id) {
   row["same"] = is_same ? py::object(py::int_(index(value.base))) : py::none();
   row["storage"] = value.storage == ir::ValueId::kNone ? id : index(value.storage);
   return row;
+}
+
+py::object make_symbols(const shape::Context& shapes) {
+  py::list rows;
+  for (const shape::Symbol& symbol : shapes.symbols())
+    rows.append(py::make_tuple(symbol.name, symbol.source, symbol.hint.value(), symbol.range.low >= 2));
+  return py::module_::import("stator.fx_symbols").attr("Symbols")(rows);
 }
 
 // (file, line, function) of each frame, outermost first.
@@ -86,20 +85,39 @@ class Converter {
     const auto note = [&](ir::ValueId value) { used_[index(value)] = true; };
     for (const ir::Node& node : graph_.nodes()) graph_.for_each_use(node, note);
     for (ir::ValueId value : graph_.outputs()) note(value);
+    const shape::Context& shapes = graph_.shapes();
+    py::object symbols = py::none();
+    std::vector<py::object> symbol_ints;
+    if (!shapes.symbols().empty()) {
+      symbols = make_symbols(shapes);
+      for (const py::handle& each : symbols.attr("ints"))
+        symbol_ints.push_back(py::reinterpret_borrow<py::object>(each));
+    }
     // The module keeps what it needs of the session for as long as somebody may ask for a value.
+    const auto ints = std::make_shared<Expressions>(shapes, std::move(symbol_ints),
+                                                    py::module_::import("stator.fx_graph").attr("calculate"));
+    symbols_ = symbols;
     builder_ =
         py::module_::import("stator.fx_graph")
-            .attr("GraphBuilder")(
-                py::cpp_function([session](uint32_t value) { return describe(session->graph, value); }),
-                py::cpp_function([lines = session->graph.shared_lines()](uint32_t line) {
-                  return stack_rows(*lines, LineId{line});
-                }));
+            .attr("GraphBuilder")(py::cpp_function([session, ints](uint32_t value) {
+                                    return describe(session->graph, *ints, value);
+                                  }),
+                                  py::cpp_function([lines = session->graph.shared_lines()](uint32_t line) {
+                                    return stack_rows(*lines, LineId{line});
+                                  }),
+                                  symbols);
     call_ = builder_.attr("call");
     item_ = builder_.attr("item");
     constant_ = [this](py::object object) { return builder_.attr("constant")(object); };
+    dim_ = [this](shape::Dim dim) { return expressions_->of(dim); };
   }
 
   Converted run() {
+    std::vector<py::object> placeholders;
+    for (const shape::Symbol& symbol : graph_.shapes().symbols())
+      placeholders.push_back(builder_.attr("symbol")(placeholders.size(), symbol.source));
+    expressions_ =
+        std::make_unique<Expressions>(graph_.shapes(), std::move(placeholders), builder_.attr("arithmetic"));
     std::unordered_map<uint32_t, size_t> input_of;
     for (const ir::Input& input : graph_.inputs()) {
       const uint32_t value = index(input.value);
@@ -111,6 +129,7 @@ class Converter {
     for (const ir::Node& node : graph_.nodes()) convert_node(node);
 
     Converted result;
+    result.symbols = symbols_;
     py::list outputs;
     for (ir::ValueId output : graph_.outputs()) {
       ir::ValueId root = output;
@@ -131,6 +150,10 @@ class Converter {
     const ir::Operator& op = graph_.op_of(node);
     if (op.flags.has(ir::OpFlag::kMode)) return mode(node, op.name);
     if (node.op == ir::op::kConstant) {
+      values_[index(node.first_output)] = operand(graph_.operands(node)[0]);
+      return;
+    }
+    if (node.op == ir::op::kIntOf) {
       values_[index(node.first_output)] = operand(graph_.operands(node)[0]);
       return;
     }
@@ -222,15 +245,17 @@ class Converter {
     if (used_[value]) values_[value] = item_(from, position, value);
   }
 
-  py::object operand(const ir::Operand& each) { return object_of(graph_, each, values_, constant_); }
+  py::object operand(const ir::Operand& each) { return object_of(graph_, each, values_, constant_, dim_); }
 
   const ir::Graph& graph_;
   const py::list& examples_;
   const std::vector<std::string>& sources_;
   ValueObjects values_;
   std::vector<bool> used_;
-  py::object builder_, call_, item_;
+  py::object builder_, call_, item_, symbols_;
   AddConstant constant_;
+  DimObject dim_;
+  std::unique_ptr<Expressions> expressions_;
 };
 
 }  // namespace

@@ -19,13 +19,14 @@ struct OutputPlace {
 
 struct Converted {
   py::object module;
+  py::object symbols;  // stator.fx_symbols.Symbols; None in a static graph
   std::vector<OutputPlace> outputs;
 };
 
 // Nodes in the order of the graph, one call_function of an OpOverload each, with getitem nodes for operators
-// that return several values. `examples` are the tensors of the capture, one per input; so are
-// `sources`, empty where the input's own name says it. Throws where the graph holds what torch.fx cannot
-// express.
+// that return several values. Symbols of the graph are inputs that come before the tensors. `examples` are
+// the tensors of the capture, one per input; so are `sources`, empty where the input's own name says it.
+// Throws where the graph holds what torch.fx cannot express.
 Converted convert(const std::shared_ptr<Session>& session, const py::list& examples,
                   const std::vector<std::string>& sources);
 

@@ -5,10 +5,12 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <optional>
+#include <stdexcept>
 
 #include "backends/fx/convert.h"
 #include "backends/traces.h"
 #include "core/ir/print.h"
+#include "core/shape/text.h"
 
 namespace stator::fx {
 namespace {
@@ -21,18 +23,18 @@ class FxProgram final : public TensorProgram {
         outputs_(std::move(converted.outputs)),
         callable_(std::move(callable)),
         inputs_(session_->inputs.size()),
+        symbols_(session_->shapes().symbols().size()),
         traces_(traces_of(session_->graph)) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
     session_->inputs.clear();  // tensors die where the program lets them die
   }
 
-  // Graphs for Python backends have no symbols: see DynamicSizes::never.
-  bool run(PyObject* const* inputs, const shape::Bindings&, std::vector<Ref<>>& outputs,
+  bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
            RunFailure& failure) const override {
     RandomState random(traces_);
     std::optional<at::ThreadLocalState> modes;
     if (traces_.has_modes) modes.emplace();
-    auto result = Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
+    const Ref<> result = call(inputs, bindings);
     if (!result) {
       if (modes) at::ThreadLocalState::setThreadLocalState(*modes);
       failure.of_backend = true;
@@ -62,14 +64,40 @@ class FxProgram final : public TensorProgram {
   PyObject* graph_module() const override { return module_.get(); }
 
  private:
+  Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
+    if (symbols_ == 0) return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
+    std::vector<Ref<>> numbers;
+    std::vector<PyObject*> all;
+    for (size_t i = 0; i < symbols_; i++) {
+      numbers.push_back(Ref<>::steal(PyLong_FromLongLong(bindings.ints[i])));
+      if (!numbers.back()) return {};
+      all.push_back(numbers.back().get());
+    }
+    all.insert(all.end(), inputs, inputs + inputs_);
+    return Ref<>::steal(PyObject_Vectorcall(callable_.get(), all.data(), all.size(), nullptr));
+  }
+
   std::shared_ptr<Session> session_;
   Ref<> module_;
   std::vector<OutputPlace> outputs_;
   Ref<> callable_;
-  size_t inputs_;
+  size_t inputs_;   // tensors
+  size_t symbols_;  // ints that come before them
   RunTraces traces_;
   Py_ssize_t returned_ = 0;
 };
+
+// What the backend relied on of the symbols is checked by every call.
+void add_guards(shape::Context& shapes, const py::list& guards) {
+  for (const py::handle& each : guards) {
+    const std::string text = each.cast<std::string>();
+    const shape::ParsedExpr parsed = shape::parse_expr(shapes, text);
+    if (!parsed.error.empty() || parsed.end != text.size())
+      throw std::runtime_error("a guard of a backend has no form here: " + text);
+    if (shapes.exprs().is_constant(parsed.expr)) continue;
+    shapes.add_guard(parsed.expr, LineId::kNone);
+  }
+}
 
 }  // namespace
 
@@ -79,9 +107,11 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
   for (const Session::Lifted& lifted : session->inputs)
     examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(lifted.tensor)));
   Converted converted = convert(session, examples, sources);
-  py::object callable = py::module_::import("stator.backends.handover")
-                            .attr("compile_graph")(py::handle(backend), converted.module, examples);
+  py::object callable =
+      py::module_::import("stator.backends.handover")
+          .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols);
   if (callable.is_none()) return nullptr;
+  if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols.attr("guards")());
   return std::make_unique<FxProgram>(std::move(session), std::move(converted),
                                      Ref<>::steal(callable.release().ptr()));
 }

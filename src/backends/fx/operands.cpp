@@ -29,7 +29,7 @@ py::object value_object(const ValueObjects& values, ir::ValueId id) {
 }  // namespace
 
 py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const ValueObjects& values,
-                     const AddConstant& constant) {
+                     const AddConstant& constant, const DimObject& dim) {
   using Kind = ir::OperandKind;
   switch (operand.kind) {
     case Kind::kNone:
@@ -73,7 +73,7 @@ py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const V
     case Kind::kList: {
       py::list list;
       for (const ir::Operand& element : graph.elements(operand))
-        list.append(object_of(graph, element, values, constant));
+        list.append(object_of(graph, element, values, constant, dim));
       return list;
     }
     case Kind::kOpaque: {
@@ -82,10 +82,14 @@ py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const V
       return constant(torch::jit::toPyObject(*static_cast<const c10::IValue*>(object.get())));
     }
     case Kind::kSymInt:
-    case Kind::kSymIntList:
-      break;
+      return dim(operand.expr);
+    case Kind::kSymIntList: {
+      py::list list;
+      for (const shape::Dim& each : graph.dims(operand)) list.append(dim(each));
+      return list;
+    }
   }
-  throw std::runtime_error("torch.fx backends do not take symbolic sizes yet");
+  throw std::runtime_error("torch.fx has no form of an operand");
 }
 
 bool is_default(const ir::Graph& graph, const ir::Operand& operand, const c10::Argument& argument) {

@@ -13,11 +13,13 @@ namespace stator::fx {
 
 // What stands for each value so far; no object where it has none.
 using ValueObjects = std::vector<py::object>;
+// What stands for a size or number that is a symbol or computed of some.
+using DimObject = std::function<py::object(shape::Dim)>;
 // Makes an object that source text cannot express (a tensor, a generator) part of the module.
 using AddConstant = std::function<py::object(py::object)>;
 
 py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const ValueObjects& values,
-                     const AddConstant& constant);
+                     const AddConstant& constant, const DimObject& dim);
 
 // Whether the operand is what the schema has as the argument's default: torch.fx graphs leave those out.
 bool is_default(const ir::Graph& graph, const ir::Operand& operand, const c10::Argument& argument);

@@ -3,8 +3,10 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "backends/below_autograd.h"
@@ -23,6 +25,26 @@ bool is_number_operator(ir::OpId op) {
                                   static_cast<uint32_t>(op) <= static_cast<uint32_t>(ir::op::kFloatOf));
 }
 
+// Raises what Python raises. Kernels run without the GIL.
+[[noreturn]] void raise_python(PyObject* type, const char* message) {
+  const py::gil_scoped_acquire locked;
+  PyErr_SetString(type, message);
+  python_error error;
+  error.persist();
+  throw error;
+}
+
+// Where a guard has not decided it beforehand, since the numbers were read off tensors.
+double power(double a, double b) {
+  if (a == 0 && b < 0) raise_python(PyExc_ZeroDivisionError, "0.0 cannot be raised to a negative power");
+  if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
+    throw std::runtime_error("stator: a power of a negative number is complex; the capture has a float");
+  const double result = std::pow(a, b);
+  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b))
+    raise_python(PyExc_OverflowError, "(34, 'Numerical result out of range')");
+  return result;
+}
+
 // Arithmetic on Python's numbers, with the results that Python gives.
 c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
   using shape::RealKind;
@@ -31,11 +53,12 @@ c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
   if (op == ir::op::kFloatOf) return a;
   if (op == ir::op::kFloatNeg) return -a;
   const double b = arguments[1].toScalar().toDouble();
+  if (op == ir::op::kFloatPow) return power(a, b);
+  if (op == ir::op::kFloatDiv && b == 0) raise_python(PyExc_ZeroDivisionError, "float division by zero");
   const RealKind kind = op == ir::op::kFloatAdd   ? RealKind::kAdd
                         : op == ir::op::kFloatSub ? RealKind::kSub
                         : op == ir::op::kFloatMul ? RealKind::kMul
-                        : op == ir::op::kFloatDiv ? RealKind::kDiv
-                                                  : RealKind::kPow;
+                                                  : RealKind::kDiv;
   return shape::RealTable::apply(kind, a, b);
 }
 
@@ -43,6 +66,7 @@ struct Instruction {
   enum class Kind : uint8_t { call, mode, data, constant, python, number };
   Kind kind = Kind::call;
   bool returns_list = false;
+  bool returns_number = false;
   bool below_autograd = false;
   const OperatorInfo* info = nullptr;
   ir::OpId op{};
@@ -127,6 +151,7 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
       instruction.info = torch_operator(node.op);
       if (!instruction.info) throw std::runtime_error("torch has no operator " + op.name);
       instruction.below_autograd = was_below_autograd(graph, node, *instruction.info);
+      instruction.returns_number = instruction.info->reads_number;
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
     }
     size_t position = 0;
@@ -191,7 +216,9 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
         } else {
           instruction.info->handle.callBoxed(&stack);
         }
-        if (instruction.returns_list) {
+        if (instruction.returns_number) {
+          values[instruction.first_output] = stack[0].toScalar().toDouble();
+        } else if (instruction.returns_list) {
           const auto elements = stack[0].toListRef();
           for (uint32_t i = 0; i < instruction.output_count; ++i)
             values[instruction.first_output + i] = elements[i];

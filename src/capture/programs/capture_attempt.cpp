@@ -198,16 +198,20 @@ bool CaptureAttempt::lift_inputs() {
 }
 
 bool CaptureAttempt::seal() {
+  recording_.name_guards();
+  entry_->note_lines(stack_);
+  return entry_->guards_.seal(domain_) ||
+         give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
+}
+
+// With what the backend relied on.
+void CaptureAttempt::note_symbols() {
   entry_->symbols_ = capture_.symbols();
   if (entry_->symbols_ != nullptr) {
     entry_->checks_.emplace(*entry_->symbols_);
     for (size_t i = 0; i < entry_->symbols_->check_count(); i++)
       entry_->symbol_guards_.push_back(entry_->symbols_->check_text(i, shape::SymbolText::kSources));
   }
-  recording_.name_guards();
-  entry_->note_lines(stack_);
-  return entry_->guards_.seal(domain_) ||
-         give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
 }
 
 bool CaptureAttempt::compile() {
@@ -216,7 +220,10 @@ bool CaptureAttempt::compile() {
     const AtomicScope undone(false);
     entry_->program_ = capture_.compile(options_.backend, sources_);
   }
-  if (entry_->program_) return true;
+  if (entry_->program_) {
+    note_symbols();
+    return true;
+  }
   if (!PyErr_Occurred()) return give_up_broken(BreakCode::kBackendFailed);
   const ErrorScope backends_own;  // put back at the end
   return give_up(BreakCode::kBackendFailed, {});

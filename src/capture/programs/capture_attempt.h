@@ -34,6 +34,7 @@ class CaptureAttempt {
   bool lift_inputs();
   bool seal();
   bool compile();
+  void note_symbols();
   bool give_up(BreakCode code, std::string detail);
   bool give_up_broken(BreakCode otherwise);
 

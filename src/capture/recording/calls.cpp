@@ -51,7 +51,7 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
   const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
   PyObject*& callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
   PyObject** const arguments = has_self ? base + 1 : base + 2;
-  if (has_symbols_ && sp - arguments == 1 && domain_.is_symbolic(arguments[0])) {
+  if ((has_symbols_ || capture_.has_symbols()) && sp - arguments == 1 && domain_.is_symbolic(arguments[0])) {
     // int(n) is n itself, and so is float(f): the classes would ask for the number.
     PyTypeObject* own = PyIndex_Check(arguments[0]) ? &PyLong_Type : &PyFloat_Type;
     if (callable == reinterpret_cast<PyObject*>(own)) Py_SETREF(callable, Py_NewRef(identity_function()));

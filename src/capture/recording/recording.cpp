@@ -174,13 +174,21 @@ void Recording::name_guards() {
 
 void Recording::note_result(PyObject* result, bool made) {
   if (result == nullptr) return;
-  if (!is_known(result) && (made || Py_REFCNT(result) == 1 || domain_.is_tensor(result))) make_fresh(result);
-  // What only a new tuple holds is as new.
-  if (PyTuple_CheckExact(result) && Py_REFCNT(result) == 1) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); i++) {
-      PyObject* item = PyTuple_GET_ITEM(result, i);
-      if (item != nullptr && Py_REFCNT(item) == 1 && !is_known(item)) make_fresh(item);
-    }
+  const bool alone = Py_REFCNT(result) == 1;
+  if (!is_known(result) && (made || alone || domain_.is_tensor(result))) make_fresh(result);
+  // What only a new container holds is as new.
+  if (!alone) return;
+  const auto note = [&](PyObject* item) {
+    if (item != nullptr && Py_REFCNT(item) == 1) note_result(item);
+  };
+  if (PyTuple_CheckExact(result)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); i++) note(PyTuple_GET_ITEM(result, i));
+  } else if (PyList_CheckExact(result)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result); i++) note(PyList_GET_ITEM(result, i));
+  } else if (PyDict_CheckExact(result)) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(result, &position, &key, &value)) note(value);
   }
 }
 
@@ -200,7 +208,7 @@ bool Recording::take_pending(PyObject** sp) {
     const Pending::Kind kind = pending_[i - 1].kind;
     pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i) - 1,
                    pending_.end());  // what lies above belongs to frames that were left by an error
-    if (has_symbols_ && sp[-1] != nullptr) see_symbols(sp[-1]);
+    if ((has_symbols_ || capture_.has_symbols()) && sp[-1] != nullptr) see_symbols(sp[-1]);
     if (kind == Pending::cached) return note_cached_result(sp[-1]);
     note_result(sp[-1], kind == Pending::made);
     return true;

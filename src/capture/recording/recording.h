@@ -51,6 +51,7 @@ class Recording {
   // A frame of the program is about to run, from its start or from where it waited.
   bool entering(cpython::Frame* frame, PyObject* first_argument) {
     stack_.entered(frame);
+    capture_.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
     return entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument);
   }
   // How many levels of recursion are left where a frame runs.

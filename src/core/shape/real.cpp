@@ -8,17 +8,26 @@
 
 namespace stator::shape {
 
+size_t RealTable::Hash::operator()(RealId id) const {
+  const Real& real = (*table)[id];
+  uint64_t hash = std::bit_cast<uint64_t>(real.number) ^ static_cast<uint64_t>(real.kind);
+  for (const uint32_t part : {real.index, static_cast<uint32_t>(real.a), static_cast<uint32_t>(real.b)})
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 32);
+}
+
+bool RealTable::Equal::operator()(RealId a, RealId b) const {
+  const Real &x = (*table)[a], &y = (*table)[b];
+  return x.kind == y.kind && x.index == y.index && x.a == y.a && x.b == y.b &&
+         std::bit_cast<uint64_t>(x.number) == std::bit_cast<uint64_t>(y.number);
+}
+
 RealId RealTable::intern(const Real& real) {
-  // Captures have a handful of these: a search is cheaper than a table.
-  for (size_t i = 0; i < reals_.size(); ++i) {
-    const Real& known = reals_[i];
-    if (known.kind == real.kind && known.index == real.index && known.a == real.a && known.b == real.b &&
-        std::bit_cast<uint64_t>(known.number) == std::bit_cast<uint64_t>(real.number)) {
-      return static_cast<RealId>(i);
-    }
-  }
+  const auto id = static_cast<RealId>(reals_.size());
   reals_.push_back(real);
-  return static_cast<RealId>(reals_.size() - 1);
+  const auto [known, is_new] = ids_.insert(id);
+  if (!is_new) reals_.pop_back();
+  return *known;
 }
 
 RealId RealTable::constant(double number) {
@@ -33,16 +42,21 @@ RealId RealTable::from_int(ExprId expr, double hint) {
   return intern({.kind = RealKind::kFromInt, .index = static_cast<uint32_t>(expr), .hint = hint});
 }
 
+RealId RealTable::add_read() {
+  return intern({.kind = RealKind::kRead, .index = reads_++, .has_hint = false});
+}
+
 RealId RealTable::binary(RealKind kind, RealId a, RealId b) {
   const double hint = apply(kind, (*this)[a].hint, (*this)[b].hint);
   if ((*this)[a].kind == RealKind::kConstant && (*this)[b].kind == RealKind::kConstant) return constant(hint);
-  return intern({.kind = kind, .a = a, .b = b, .hint = hint});
+  const bool known = (*this)[a].has_hint && (*this)[b].has_hint;
+  return intern({.kind = kind, .a = a, .b = b, .hint = hint, .has_hint = known});
 }
 
 RealId RealTable::neg(RealId a) {
   const Real& real = (*this)[a];
   if (real.kind == RealKind::kConstant) return constant(-real.number);
-  return intern({.kind = RealKind::kNeg, .a = a, .b = a, .hint = -real.hint});
+  return intern({.kind = RealKind::kNeg, .a = a, .b = a, .hint = -real.hint, .has_hint = real.has_hint});
 }
 
 double RealTable::apply(RealKind kind, double a, double b) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "core/shape/dim.h"
@@ -27,14 +28,16 @@ enum class RealKind : uint8_t {
   kDiv,
   kPow,
   kNeg,
+  kRead,  // the number that the program reads off a tensor: a value of the graph, unknown before it runs
 };
 
 struct Real {
   RealKind kind = RealKind::kConstant;
   uint32_t index = 0;
   RealId a{}, b{};
-  double number = 0;  // kConstant: its value
-  double hint = 0;    // the value at capture
+  double number = 0;     // kConstant: its value
+  double hint = 0;       // the value at capture
+  bool has_hint = true;  // false: it depends on numbers that are read, so nothing can be decided by it
 };
 
 // A comparison of two floats that a capture relied on. Its negation is kept by `expected`: with NaN the
@@ -50,10 +53,13 @@ struct RealGuard {
 class RealTable {
  public:
   explicit RealTable(const ExprTable& ints) : ints_(ints) {}
+  RealTable(const RealTable&) = delete;
+  RealTable& operator=(const RealTable&) = delete;
 
   RealId constant(double number);
   RealId add_symbol(double hint);
   RealId from_int(ExprId expr, double hint);
+  RealId add_read();
   // Precondition of kDiv and kPow: Python gives a float for the hints, and guards keep it so.
   RealId binary(RealKind kind, RealId a, RealId b);
   RealId neg(RealId a);
@@ -69,11 +75,21 @@ class RealTable {
   static bool compare(RealGuard::Kind kind, double a, double b);
 
  private:
+  struct Hash {
+    const RealTable* table;
+    size_t operator()(RealId id) const;
+  };
+  struct Equal {
+    const RealTable* table;
+    bool operator()(RealId a, RealId b) const;
+  };
   RealId intern(const Real& real);
 
   const ExprTable& ints_;
   std::vector<Real> reals_;
+  std::unordered_set<RealId, Hash, Equal> ids_{0, Hash{this}, Equal{this}};
   uint32_t symbols_ = 0;
+  uint32_t reads_ = 0;
 };
 
 }  // namespace stator::shape

@@ -188,6 +188,9 @@ void append_real(const Context& context, RealId id, SymbolText symbols, std::str
     case RealKind::kFromInt:
       *out += "float(" + text(context, ExprId{real.index}, symbols) + ")";
       return;
+    case RealKind::kRead:
+      *out += "read" + std::to_string(real.index);
+      return;
     default:
       *out += '(';
       if (real.kind != RealKind::kNeg) append_real(context, real.a, symbols, out);

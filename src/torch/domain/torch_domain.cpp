@@ -45,8 +45,18 @@ class CompilingFlag {
 
   // `captured`: what code asks for; otherwise what it was before.
   void set(bool captured) {
+    told_ = captured;
     module().attr(kName) = captured ? py::bool_(true) : old_;
     module().attr(kOwnName) = captured;
+  }
+
+  // torch.compiler.is_compiling
+  PyCodeObject* asking_code() const { return asking_code_; }
+  // What the next one who asks is told.
+  void answer(bool captured) {
+    if (captured == told_) return;
+    told_ = captured;
+    module().attr(kName) = captured ? py::bool_(true) : old_;
   }
 
   static constexpr const char* kName = "_is_compiling_flag";
@@ -55,6 +65,9 @@ class CompilingFlag {
  private:
   static py::module_ module() { return py::module_::import("torch.compiler"); }
   py::object old_;
+  bool told_ = false;
+  PyCodeObject* const asking_code_ =
+      reinterpret_cast<PyCodeObject*>(module().attr("is_compiling").attr("__code__").ptr());
 };
 
 // The sizes that torch._dynamo.mark_dynamic and mark_static speak of, over what the engine found.
@@ -93,10 +106,21 @@ const std::string& torch_folder() {
   return folder;
 }
 
+// Optimizers that are told of a compiler calculate their bias corrections with tensors, in single precision,
+// where eager code has Python's floats. What they compute is to be what eager computes, so they are not told.
+bool computes_otherwise(PyCodeObject* code) {
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  if (file == nullptr) PyErr_Clear();
+  return file != nullptr && std::string_view(file).starts_with(torch_folder() + "optim/");
+}
+
 class TorchCapture final : public DomainCapture {
  public:
-  TorchCapture(GraphBackend backend, std::shared_ptr<UserLines> lines, UserPlace& place)
-      : backend_(backend), session_(std::make_shared<Session>(std::move(lines), &place)) {
+  TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
+               PyObject* backend)
+      : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)) {
+    // torch.fx backends have no numbers among the values of a graph.
+    session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
                       at::autocast::get_autocast_dtype(kAutocastDevices[i])};
@@ -150,6 +174,10 @@ class TorchCapture final : public DomainCapture {
   Ref<> opaque_call(PyObject* function, PyObject* arguments, PyObject* keywords, std::string& why) override {
     return record_opaque_call(*session_, function, arguments, keywords, why);
   }
+  bool has_symbols() const override { return session_->shapes().has_symbols() || session_->has_read; }
+  void entering(PyCodeObject* code, PyCodeObject* caller) override {
+    if (code == flag_.asking_code()) flag_.answer(caller == nullptr || !computes_otherwise(caller));
+  }
   bool runs_own_code() const override { return session_->own_python != 0; }
   size_t recorded() const override { return session_->graph.nodes().size(); }
 
@@ -157,6 +185,7 @@ class TorchCapture final : public DomainCapture {
     try {
       shape::Context& shapes = session_->shapes();
       if (PyFloat_CheckExact(value)) {
+        if (!session_->reads_numbers) return {};
         const auto real = shapes.real_symbol(PyFloat_AS_DOUBLE(value), name);
         if (!real) return {};
         session_->add_real_input(*real, name);
@@ -279,14 +308,15 @@ class TorchDomain final : public Domain {
   uint64_t modes() const override {
     return current_modes().word() | kernel_settings() << 32 | uint64_t{under_unsupported_mode()} << 63;
   }
-  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place) const override {
+  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,
+                                       PyObject* backend) const override {
     if (under_unsupported_mode()) {
       PyErr_SetString(PyExc_RuntimeError, "a mode of torch whose Python code sees every operator is active");
       return nullptr;
     }
     try {
       lines->set_library(torch_folder());
-      return std::make_unique<TorchCapture>(backend_, std::move(lines), place);
+      return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend);
     } catch (const std::exception& error) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
       return nullptr;

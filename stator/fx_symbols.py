@@ -1,0 +1,104 @@
+"""Symbols of a captured graph as those of a torch ShapeEnv, and what a backend then relied on of them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import sympy
+from torch.utils._sympy import functions
+
+import torch
+
+
+class Symbols:
+    """The symbolic ints of one graph: `ints[i]` is torch's for the graph's symbol i."""
+
+    def __init__(self, rows: Iterable[tuple[str, str, int, bool]]) -> None:
+        """`rows` have name, source, value at the capture, and whether it is a size, which is at least 2."""
+        from torch._dynamo.source import ConstantSource
+        from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+
+        # Sizes that are equal by chance are symbols of their own: the capture tells which are the same.
+        self.env = ShapeEnv(duck_shape=False)
+        self.ints: list[torch.SymInt] = []
+        self._ours: dict[sympy.Symbol, tuple[str, int]] = {}
+        for name, source, hint, is_size in rows:
+            origin = ConstantSource(source_name=f"stator_{name}")
+            make = self.env.create_symbol if is_size else self.env.create_unspecified_symbol
+            symbol = make(hint, source=origin, dynamic_dim=DimDynamic.DYNAMIC)
+            self.ints.append(self.env.create_symintnode(symbol, hint=hint, source=origin))
+            self._ours[symbol] = name, hint
+
+    @staticmethod
+    def apply(function: Callable[..., Any], left: Any, right: Any) -> Any:
+        return function(left, right)
+
+    def guards(self) -> list[str]:
+        """What the backend found out and used, in the words of src/core/shape/text.h."""
+        found: list[sympy.Basic] = [guard.expr for guard in self.env.guards]
+        found += [sympy.Eq(old, new, evaluate=False) for old, new in self.env.replacements.items()]
+        texts: dict[str, None] = {}
+        for condition in found:
+            for part in sympy.And.make_args(condition):
+                for text in self._texts(part):
+                    texts[text] = None
+        return list(texts)
+
+    def _texts(self, condition: Any) -> list[str]:
+        if condition is sympy.true:
+            return []
+        try:
+            return [_text(condition, self._ours)]
+        except NotImplementedError:
+            # What has no form here is good for the numbers of the capture only.
+            names = [self._ours[s] for s in condition.free_symbols if s in self._ours]
+            return [f"{name} == {hint}" for name, hint in names]
+
+
+_COMPARISONS = {
+    sympy.Eq: "==",
+    sympy.Ne: "!=",
+    sympy.Lt: "<",
+    sympy.Le: "<=",
+}
+_OPPOSITES = {sympy.Gt: sympy.Lt, sympy.Ge: sympy.Le}
+_DIVISIONS = {
+    functions.FloorDiv: "//",
+    functions.CleanDiv: "//",
+    functions.Mod: "%",
+    functions.PythonMod: "%",
+    sympy.Mod: "%",
+}
+_EXTREMA = {sympy.Min: "min", sympy.Max: "max", functions.Min: "min", functions.Max: "max"}
+
+
+def _text(expression: Any, names: dict[Any, tuple[str, int]]) -> str:
+    """An expression of sympy in our words; NotImplementedError where it has none."""
+
+    def of(part: Any) -> str:
+        return _text(part, names)
+
+    kind = type(expression)
+    if kind in _COMPARISONS:
+        return f"{of(expression.lhs)} {_COMPARISONS[kind]} {of(expression.rhs)}"
+    if kind in _OPPOSITES:
+        return of(_OPPOSITES[kind](expression.rhs, expression.lhs, evaluate=False))
+    if isinstance(expression, sympy.Not):
+        return of(expression.args[0].negated)
+    if expression in names:
+        return names[expression][0]
+    if isinstance(expression, sympy.Integer):
+        return f"({int(expression)})"
+    if isinstance(expression, sympy.Add):
+        return f"({' + '.join(map(of, expression.args))})"
+    if isinstance(expression, sympy.Mul):
+        return f"({' * '.join(map(of, expression.args))})"
+    if isinstance(expression, (sympy.Pow, functions.PowByNatural)):
+        base, exponent = expression.args
+        if isinstance(exponent, sympy.Integer) and 0 < exponent <= 8:
+            return f"({' * '.join([of(base)] * int(exponent))})"
+    if kind in _DIVISIONS:
+        left, right = expression.args
+        return f"({of(left)} {_DIVISIONS[kind]} {of(right)})"
+    if kind in _EXTREMA:
+        return f"{_EXTREMA[kind]}({', '.join(map(of, expression.args))})"
+    raise NotImplementedError(str(expression))
