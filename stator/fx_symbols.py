@@ -1,9 +1,9 @@
 """Symbols of a captured graph as those of a torch ShapeEnv, and what a backend then relied on of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 from torch.utils._sympy import functions
 
 import torch
@@ -12,25 +12,21 @@ import torch
 class Symbols:
     """The symbolic ints of one graph: `ints[i]` is torch's for the graph's symbol i."""
 
-    def __init__(self, rows: Iterable[tuple[str, str, int, bool]]) -> None:
-        """`rows` have name, source, value at the capture, and whether it is a size, which is at least 2."""
+    def __init__(self, rows: Iterable[tuple[str, int, bool]]) -> None:
+        """`rows` have name, value at the capture, and whether it is a size, which is at least 2."""
         from torch._dynamo.source import ConstantSource
         from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
         # Sizes that are equal by chance are symbols of their own: the capture tells which are the same.
         self.env = ShapeEnv(duck_shape=False)
-        self.ints: list[torch.SymInt] = []
+        self.ints: list[int | torch.SymInt] = []
         self._ours: dict[sympy.Symbol, tuple[str, int]] = {}
-        for name, source, hint, is_size in rows:
+        for name, hint, is_size in rows:
             origin = ConstantSource(source_name=f"stator_{name}")
             make = self.env.create_symbol if is_size else self.env.create_unspecified_symbol
             symbol = make(hint, source=origin, dynamic_dim=DimDynamic.DYNAMIC)
             self.ints.append(self.env.create_symintnode(symbol, hint=hint, source=origin))
             self._ours[symbol] = name, hint
-
-    @staticmethod
-    def apply(function: Callable[..., Any], left: Any, right: Any) -> Any:
-        return function(left, right)
 
     def guards(self) -> list[str]:
         """What the backend found out and used, in the words of src/core/shape/text.h."""

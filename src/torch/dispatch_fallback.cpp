@@ -187,7 +187,7 @@ bool capture_read(Session& session, const OperatorInfo& info, Stack* stack) {
   const at::Tensor tensor = stack->back().toTensor();
   if (!at::isFloatingType(tensor.scalar_type()) || tensor.numel() != 1) return false;
   const SymNumber number = session.read_number(info.id, tensor);
-  stack->back() = c10::SymFloat(to_node(number));
+  stack->back() = to_sym_float(number);
   return true;
 }
 

@@ -196,6 +196,13 @@ c10::SymInt to_sym_int(const Size& size) {
   return size.is_symbolic() ? c10::SymInt(to_node(SymNumber::of(size))) : c10::SymInt(size.dim().number());
 }
 
+c10::SymFloat to_sym_float(const SymNumber& number) {
+  // torch's bindings hand out no other nodes of floats than those that wrap a Python object.
+  const py::gil_scoped_acquire gil;
+  c10::SymNode node = c10::make_intrusive<torch::impl::PythonSymNodeImpl>(py::cast(to_node(number)));
+  return c10::SymFloat(std::move(node));
+}
+
 Size to_size(const c10::SymInt& value) {
   if (!value.is_symbolic()) return value.as_int_unchecked();
   const auto number = to_number(value.toSymNode());

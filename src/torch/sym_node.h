@@ -17,6 +17,9 @@ namespace stator {
 // A plain number becomes a plain SymInt.
 c10::SymInt to_sym_int(const Size& size);
 
+// Precondition: it is a symbolic float. Takes the GIL.
+c10::SymFloat to_sym_float(const SymNumber& number);
+
 // The size behind a SymInt of ours; one of anybody else's is asked for its number.
 Size to_size(const c10::SymInt& value);
 

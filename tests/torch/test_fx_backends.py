@@ -240,3 +240,78 @@ def test_empty_answers_from_memory() -> None:
     assert torch.equal(first, torch.full((2,), 2.0))
     assert compiled(torch.zeros(2)) is first
     assert stator.cache_entries(compiled)[0].hits == 1
+
+
+class Mixed(nn.Module):
+    """Sizes in views, slices, joins and numbers that are returned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.layers = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        b, t, d = x.shape
+        h = self.layers(self.norm(x)).view(b * t, d).t().reshape(d, b, t).permute(1, 2, 0)
+        y = torch.cat([h, x], dim=1)[:, 1:]
+        return (y * 2 if b > 40 else y), b * 2 + t
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_symbolic_sizes(backend: str, dynamic: bool | None) -> None:
+    torch.manual_seed(0)
+    model = Mixed()
+    compiled = stator.compile(model, backend=backend, dynamic=dynamic, fullgraph=True)
+    for b, t in ((2, 3), (4, 5), (6, 7), (3, 9), (50, 2), (60, 3), (5, 5)):
+        x = torch.randn(b, t, 8, requires_grad=True)
+        (got, n), (wanted, m) = compiled(x), model(x)
+        torch.testing.assert_close(got, wanted)
+        assert n == m
+        inputs = [x, *model.parameters()]
+        for ours, eagers in zip(
+            torch.autograd.grad(got.square().sum(), inputs),
+            torch.autograd.grad(wanted.square().sum(), inputs),
+            strict=True,
+        ):
+            torch.testing.assert_close(ours, eagers, rtol=1e-4, atol=1e-4)
+    # One for each side of `b > 40`, and with dynamic=None the static one before them.
+    assert len(stator.cache_entries(compiled)) == (2 if dynamic else 3)
+
+
+def test_symbolic_graphs_are_as_dynamos() -> None:
+    def f(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x.view(x.shape[0] // 2, -1) * n
+
+    backend = Collected()
+    compiled = stator.compile(f, backend=backend)
+    for rows, n in ((4, 3), (6, 5), (8, 7)):
+        x = torch.randn(rows, 2)
+        assert torch.equal(compiled(x, n), f(x, n))
+    assert len(backend.modules) == 2
+    gm, examples = backend.modules[1], backend.examples[1]
+    inputs = nodes(gm, "placeholder")
+    assert len(inputs) == len(examples) == 3
+    assert all(isinstance(example, torch.SymInt) for example in examples[:2])
+    fake = inputs[2].meta["val"]
+    assert type(fake).__name__ == "FakeTensor"
+    assert isinstance(fake.shape[0], torch.SymInt)
+    assert operator.floordiv in [node.target for node in nodes(gm)]
+    gm.graph.lint()
+
+
+def test_what_a_backend_relies_on_is_checked() -> None:
+    compiled_for: list[int] = []
+
+    def picky(gm: torch.fx.GraphModule, examples: list[Any]) -> Any:
+        (size,) = (each for each in examples if isinstance(each, torch.SymInt))
+        compiled_for.append(int(size % 3 == 0) if size < 100 else -1)
+        return gm.forward
+
+    compiled = stator.compile(lambda x: x + 1, backend=picky, dynamic=True)
+    for n in (3, 6, 9, 4, 5, 12, 200):
+        x = torch.randn(n)
+        assert torch.equal(compiled(x), x + 1)
+    assert compiled_for == [1, 0, -1]
+    texts = [str(guard) for entry in stator.cache_entries(compiled) for guard in entry.guards]
+    assert any("% 3 == 0" in text for text in texts)

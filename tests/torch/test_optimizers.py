@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 
-def made(kind: Any, **options: Any) -> tuple[list[nn.Parameter], Any]:
+def made(kind: Any, foreach: bool = False, **options: Any) -> tuple[list[nn.Parameter], Any]:
     torch.manual_seed(0)
     parameters = [nn.Parameter(torch.randn(4, 3)) for _ in range(5)]
     for p in parameters:
         p.grad = torch.randn(4, 3)
-    return parameters, kind(parameters, lr=0.1, foreach=False, **options)
+    return parameters, kind(parameters, lr=0.1, foreach=foreach, **options)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,100 @@ def test_a_learning_rate_that_changes_is_seen() -> None:
         assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-@pytest.mark.parametrize(
-    "kind", [torch.optim.Adam, torch.optim.AdamW, torch.optim.Adagrad, torch.optim.RMSprop]
-)
-def test_other_optimizers_do_what_eager_does(kind: Any) -> None:
-    made(kind)[1].step()
-    (ours, optimizer), (theirs, plain) = made(kind), made(kind)
-    step = stator.compile(lambda: optimizer.step(), backend="native")
-    for _ in range(4):
+O = torch.optim
+ONE_GRAPH: list[tuple[Any, dict[str, Any]]] = [
+    (O.Adam, {}),
+    (O.Adam, {"amsgrad": True, "weight_decay": 0.1}),
+    (O.Adam, {"maximize": True}),
+    (O.AdamW, {}),
+    (O.RMSprop, {"centered": True, "momentum": 0.9}),
+    (O.Adagrad, {"lr_decay": 0.1}),
+    (O.NAdam, {"weight_decay": 0.1}),
+    (O.Adamax, {}),
+    (O.Adadelta, {}),
+    (O.Rprop, {}),
+    (O.SGD, {"momentum": 0.9, "nesterov": True}),
+]
+BREAKS: list[tuple[Any, dict[str, Any]]] = [(O.RAdam, {}), (O.ASGD, {})]  # they look at the step's number
+
+
+def steps(kind: Any, options: dict[str, Any], foreach: bool, whole: bool) -> Any:
+    """Eight steps beside eager ones, with a schedule of learning rates in the second half."""
+    made(kind, **options, foreach=foreach)[1].step()  # torch imports what it needs
+    ours, optimizer = made(kind, **options, foreach=foreach)
+    theirs, plain = made(kind, **options, foreach=foreach)
+    schedules = [torch.optim.lr_scheduler.ExponentialLR(each, 0.9) for each in (optimizer, plain)]
+    step = stator.compile(lambda: optimizer.step(), backend="native", fullgraph=whole)
+    for i in range(8):
         step()
         plain.step()
-        for a, b in zip(ours, theirs, strict=True):
-            torch.testing.assert_close(a, b)
+        assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+        for p, q in zip(ours, theirs, strict=True):
+            p.grad.mul_(-0.7)  # type: ignore[union-attr]
+            q.grad.mul_(-0.7)  # type: ignore[union-attr]
+        if i >= 3:
+            for schedule in schedules:
+                schedule.step()
+    own, wanted = (each.state_dict()["state"] for each in (optimizer, plain))
+    for number, state in wanted.items():
+        for name, value in state.items():
+            assert torch.equal(torch.as_tensor(own[number][name]), torch.as_tensor(value)), name
+    return step
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize(("kind", "options"), ONE_GRAPH)
+def test_steps_are_one_graph_and_eagers_to_the_bit(kind: Any, options: dict[str, Any], foreach: bool) -> None:
+    step = steps(kind, options, foreach, whole=True)
+    # The first step makes the state, the second has it, and then the learning rate is a number that changes.
+    assert len(stator.cache_entries(step)) <= 3, step.misses
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize(("kind", "options"), BREAKS)
+def test_steps_that_break_do_what_eager_does(kind: Any, options: dict[str, Any], foreach: bool) -> None:
+    assert steps(kind, options, foreach, whole=False).breaks
+
+
+def test_numbers_read_off_tensors() -> None:
+    def f(t: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, float]:
+        t += 1
+        step = t.item()
+        correction = 1 - 0.9**step
+        return torch.addcdiv(x, x, x + 1, value=-0.1 / correction) / correction**0.5, step
+
+    compiled = stator.compile(f, backend="native", fullgraph=True)
+    t, u, x = torch.tensor(0.0), torch.tensor(0.0), torch.rand(4)
+    for _ in range(4):
+        got, wanted = compiled(t, x), f(u, x)
+        assert torch.equal(got[0], wanted[0])
+        assert got[1] == wanted[1]
+        assert type(got[1]) is float
+    assert len(stator.cache_entries(compiled)) == 1
+    t.fill_(-1), u.fill_(-1)
+    with pytest.raises(ZeroDivisionError):
+        f(u, x)
+    with pytest.raises(ZeroDivisionError):
+        compiled(t, x)
+
+
+def test_a_tensor_where_a_number_is_wanted() -> None:
+    def f(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        return torch.add(x, x, alpha=t) + x.clone().addcdiv_(x, x + 1, value=t)
+
+    compiled = stator.compile(f, backend="native", fullgraph=True)
+    for value in (0.5, -2.0):
+        x, t = torch.rand(3), torch.tensor(value)
+        assert torch.equal(compiled(x, t), f(x, t))
+    assert len(stator.cache_entries(compiled)) == 1
+
+
+def test_a_branch_on_a_number_read_off_a_tensor_breaks() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.sum().item() > 1 else x
+
+    compiled = stator.compile(f, backend="native")
+    for value in (0.1, 5.0):
+        x = torch.full((2,), value)
+        assert torch.equal(compiled(x), f(x))
+    assert "data-dependent-branch" in compiled.breaks[0]

@@ -43,7 +43,7 @@ py::object describe(const ir::Graph& graph, Expressions& ints, uint32_t id) {
 py::object make_symbols(const shape::Context& shapes) {
   py::list rows;
   for (const shape::Symbol& symbol : shapes.symbols())
-    rows.append(py::make_tuple(symbol.name, symbol.source, symbol.hint.value(), symbol.range.low >= 2));
+    rows.append(py::make_tuple(symbol.name, symbol.hint.value(), symbol.range.low >= 2));
   return py::module_::import("stator.fx_symbols").attr("Symbols")(rows);
 }
 

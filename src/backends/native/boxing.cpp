@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace stator::native {
@@ -88,6 +89,11 @@ c10::IValue constant(const ir::Graph& graph, const ir::Operand& operand, const c
   }
 }
 
+// Known only when the graph runs.
+bool is_computed(const ir::Operand& element) {
+  return element.kind == ir::OperandKind::kValue || element.kind == ir::OperandKind::kSymInt;
+}
+
 }  // namespace
 
 ArgumentTemplate make_template(const ir::Graph& graph, const ir::Operand& operand, const c10::Type* type,
@@ -119,6 +125,16 @@ ArgumentTemplate make_template(const ir::Graph& graph, const ir::Operand& operan
       const bool is_value = element.kind == Kind::kValue;
       result.elements.push_back(is_value ? index(element.value) : UINT32_MAX);
       result.constants.push_back(is_value ? c10::IValue() : constant(graph, element, type));
+    }
+  } else if (operand.kind == Kind::kList && std::ranges::any_of(graph.elements(operand), is_computed)) {
+    result.kind = ArgumentTemplate::Kind::numbers;
+    for (const ir::Operand& element : graph.elements(operand)) {
+      const bool is_value = element.kind == Kind::kValue;
+      const bool is_size = element.kind == Kind::kSymInt;
+      result.elements.push_back(is_value ? index(element.value) : UINT32_MAX);
+      result.expressions.push_back(is_size ? expressions.add(graph.shapes(), element.expr)
+                                           : ArgumentTemplate::kNumber);
+      result.constants.push_back(is_value || is_size ? c10::IValue() : constant(graph, element, nullptr));
     }
   } else {
     result.constant = constant(graph, operand, type);
@@ -155,6 +171,20 @@ c10::IValue ArgumentTemplate::fill(const std::vector<c10::IValue>& values, const
         }
       }
       return list;
+    }
+    case Kind::numbers: {
+      c10::List<c10::Scalar> scalars;
+      scalars.reserve(elements.size());
+      for (size_t i = 0; i < elements.size(); ++i) {
+        if (elements[i] != UINT32_MAX) {
+          scalars.push_back(values[elements[i]].toScalar());
+        } else if (expressions[i] != kNumber) {
+          scalars.push_back(evaluate(expressions[i], code, bindings));
+        } else {
+          scalars.push_back(constants[i].toScalar());
+        }
+      }
+      return c10::impl::toList(scalars);
     }
     case Kind::optional_list: {
       c10::List<std::optional<at::Tensor>> list;

@@ -13,7 +13,7 @@
 namespace stator::native {
 
 struct ArgumentTemplate {
-  enum class Kind : uint8_t { constant, value, list, optional_list, size, sizes };
+  enum class Kind : uint8_t { constant, value, list, optional_list, size, sizes, numbers };
   Kind kind = Kind::constant;
   bool wants_tensor = false;  // a number becomes a wrapped number
   uint32_t value = 0;
