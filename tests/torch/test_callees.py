@@ -30,7 +30,7 @@ def several(x: torch.Tensor, *rest: torch.Tensor, **named: torch.Tensor) -> torc
 
 def breaks(x: torch.Tensor) -> torch.Tensor:
     y = inner(x, 2.0)
-    total = y.sum().item()  # needs the value
+    total = y.sum().long().item()  # needs the value
     return inner(y, 3.0, bias=0.5) + several(x, y, y, last=x) + total
 
 
