@@ -345,7 +345,7 @@ def gives_up(x: torch.Tensor, w: torch.Tensor) -> Any:
         y = x @ w
         torch.set_default_dtype(torch.float64)
         try:
-            return y.sum().item()
+            return y.sum().long().item()
         finally:
             torch.set_default_dtype(torch.float32)
 
