@@ -2,9 +2,11 @@
 #ifndef STATOR_CAPTURE_CPYTHON_PYTHON_CLASS_H
 #define STATOR_CAPTURE_CPYTHON_PYTHON_CLASS_H
 
-#include <structmember.h>
-
+// In this order: structmember.h knows nothing without Python.h.
+// clang-format off
 #include "capture/cpython/ref.h"
+#include <structmember.h>
+// clang-format on
 
 namespace stator::cpython {
 

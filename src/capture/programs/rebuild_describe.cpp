@@ -86,6 +86,7 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   PyTypeObject* type = Py_TYPE(value);
   const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||
                            PyCFunction_Check(value);
+  if (!needs_parts && !is_made_here(value, recording)) return stopped();
   if (needs_parts) {
     step.kind = PyTuple_Check(value)       ? Kind::tuple
                 : PyMethod_Check(value)    ? Kind::method
@@ -98,8 +99,6 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
       const bool is_structure = PyObject_HasAttrString(step.object.get(), "n_sequence_fields") != 0;
       step.construct = is_structure ? type->tp_new : PyTuple_Type.tp_new;
     }
-  } else if (!is_made_here(value, recording)) {
-    return stopped();
   } else if (PyList_CheckExact(value)) {
     step.kind = Kind::list;
     step.storage = &PyList_Type;

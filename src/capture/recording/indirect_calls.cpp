@@ -1,14 +1,12 @@
 // capture/recording/indirect_calls.cpp: calls of C objects that lead to other calls: partial, lru_cache,
 // itemgetter and the like; and what C code reads in one go: a reduced object, a matched class.
-#include "capture/recording/recording.h"
-
-#include <structmember.h>
-
 #include "capture/cpython/exported.h"
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
 #include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/recording/plain_key.h"
+#include "capture/recording/recording.h"
 
 namespace stator {
 
