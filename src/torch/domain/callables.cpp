@@ -30,6 +30,7 @@ const Names kPure = {
     "_is_tracing",
     "_accelerator_getAccelerator",
     "_cuda_isCurrentStreamCapturing",
+    "_cuda_getDeviceCount",
     "_group_tensors_by_device_and_dtype",
     "_is_autocast_available",
     "_jit_get_profiling_mode",
