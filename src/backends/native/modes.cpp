@@ -38,7 +38,6 @@ struct ModeStack::Entered {
   c10::ScalarType default_dtype = c10::ScalarType::Float;
   std::optional<c10::InferenceMode> inference;
   std::array<std::optional<Autocast>, 2> autocast;  // the caller's state, by slot
-  int uncaught = std::uncaught_exceptions();
 
   static size_t slot(c10::DeviceType device) { return device == c10::kCPU ? 0 : 1; }
   void leave_autocast(c10::DeviceType device) {
@@ -54,11 +53,10 @@ ModeStack::ModeStack() = default;
 
 ModeStack::~ModeStack() {
   if (!entered_) return;
-  const bool failed = std::uncaught_exceptions() > entered_->uncaught;
   entered_->leave_autocast(c10::kCPU);
   entered_->leave_autocast(c10::kCUDA);
   entered_->inference.reset();
-  if (!failed) return;
+  if (finished_) return;
   c10::GradMode::set_enabled(entered_->grad);
   if (c10::get_default_dtype_as_scalartype() != entered_->default_dtype) {
     c10::set_default_dtype(c10::scalarTypeToTypeMeta(entered_->default_dtype));

@@ -18,10 +18,14 @@ class ModeStack {
   ModeStack& operator=(const ModeStack&) = delete;
 
   void apply(ir::OpId op, const torch::jit::Stack& arguments);
+  // The program came to its end. Not told by the number of uncaught exceptions: a torch with a C++ library of
+  // its own counts those by itself.
+  void finish() { finished_ = true; }
 
  private:
   struct Entered;
   std::unique_ptr<Entered> entered_;
+  bool finished_ = false;
 };
 
 }  // namespace stator::native

@@ -237,6 +237,7 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
     }
     for (uint32_t value : instruction.dead) values[value] = {};
   }
+  modes.finish();
   std::vector<c10::IValue> outputs;
   outputs.reserve(body.outputs.size());
   for (uint32_t value : body.outputs) outputs.push_back(values[value]);
