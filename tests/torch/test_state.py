@@ -118,3 +118,15 @@ def test_another_kind_of_tensor_in_the_place() -> None:
         result, wanted = compiled(x), x + value
         assert result.dtype == wanted.dtype
         assert torch.equal(result, wanted)
+
+
+def test_keyword_default_that_changes_in_place() -> None:
+    def shift(x: torch.Tensor, *, plus: float = 1.0) -> torch.Tensor:
+        return x + plus
+
+    compiled = stator.compile(lambda x: shift(x), backend="native")
+    defaults = shift.__kwdefaults__
+    assert defaults is not None
+    for plus in (1.0, 2.0, 3.0, 4.0, 4.0):
+        defaults["plus"] = plus
+        assert torch.equal(compiled(torch.ones(2)), torch.ones(2) + plus)

@@ -115,7 +115,7 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
       Py_ssize_t position = 0;
       while (PyDict_Next(function->func_kwdefaults, &position, &key, &value))
         pin(value, {Origin::item, function->func_kwdefaults, Ref<>::share(key)});
-    } else if (!read_dict(function->func_kwdefaults)) {
+    } else if (!read_dict(function->func_kwdefaults, true)) {  // bound to the arguments by now
       return false;
     }
   }

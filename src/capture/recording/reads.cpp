@@ -33,7 +33,7 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   return true;
 }
 
-bool Recording::read_dict(PyObject* dict) {
+bool Recording::read_dict(PyObject* dict, bool by_value) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (guards_.dict(dict).whole) return true;
@@ -43,7 +43,7 @@ bool Recording::read_dict(PyObject* dict) {
   const Ref<> entry = journal_.dict_at_entry(dict);
   if (!entry) return false;
   while (PyDict_Next(entry.get(), &position, &key, &value)) {
-    const bool placed = see_place(dict, key, value);
+    const bool placed = !by_value && see_place(dict, key, value);
     if (PyErr_Occurred()) return false;
     reads.push_back({HeldKey(key), placed ? ExpectedValue::anything() : expect(value)});
     if (!placed) pin(value, {Origin::item, dict, Ref<>::share(key)});

@@ -132,7 +132,8 @@ class Recording {
   PyObject* look_up(PyObject* dict,
                     PyObject* key);  // borrowed; nullptr, with an error set where there was one
   bool read_dict_item(PyObject* dict, PyObject* key);
-  bool read_dict(PyObject* dict);  // keys, order and values
+  // Keys, order and values. `by_value`: what stands there was read already, so nothing may take its place.
+  bool read_dict(PyObject* dict, bool by_value = false);
   bool read_list(PyObject* list);
   bool read_list_item(PyObject* list, PyObject* index);
   bool read_length(PyObject* list);
