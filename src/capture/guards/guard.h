@@ -135,6 +135,9 @@ struct FoundByGuards {
   std::vector<PyObject*>& tensors;  // borrowed
 };
 
+// What stands in a dictionary or list; borrowed, nullptr where there is nothing.
+PyObject* item_at(PyObject* container, PyObject* key);
+
 // The function and the object that a method binds; of a method of C: its definition.
 struct MethodFields {
   PyObject *const *function, *const *self;

@@ -119,9 +119,7 @@ struct Checker {
 
 PyObject* DictGuard::Read::found_in(PyObject* dict) const {
   PyObject* const held = key.get();
-  PyObject* const found = held != nullptr ? PyDict_GetItemWithError(dict, held) : nullptr;
-  if (found == nullptr) PyErr_Clear();
-  return found;
+  return held != nullptr ? item_at(dict, held) : nullptr;
 }
 
 MethodFields fields_of(PyObject* method) {
@@ -135,16 +133,19 @@ MethodFields fields_of(PyObject* method) {
 
 bool holds(Guard& guard, FoundByGuards found) { return std::visit(Checker{found}, guard); }
 
-PyObject* TensorItemGuard::find() const {
-  PyObject* const held = key.get();
-  if (held == nullptr) return nullptr;
+PyObject* item_at(PyObject* container, PyObject* key) {
   if (PyDict_Check(container)) {
-    PyObject* found = PyDict_GetItemWithError(container, held);
+    PyObject* found = PyDict_GetItemWithError(container, key);
     if (found == nullptr) PyErr_Clear();
     return found;
   }
-  const Py_ssize_t index = PyLong_AsSsize_t(held);
+  const Py_ssize_t index = PyLong_AsSsize_t(key);
   return index < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, index) : nullptr;
+}
+
+PyObject* TensorItemGuard::find() const {
+  PyObject* const held = key.get();
+  return held != nullptr ? item_at(container, held) : nullptr;
 }
 
 bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings) {

@@ -27,7 +27,7 @@ void Effects::collect_keys(const Written& written, const Recording& recording) {
     PyObject* now = PyDict_GetItemWithError(object, key);
     // What was read before and is back in its place needs no write.
     if (now == nullptr || (now == old && recording.proves(object, key)) ||
-        recording.is_stand_in(object, key, now))
+        recording.stand_in(object, key) == now)
       continue;
     note(Kind::set_key, object, key, {Ref<>::share(now)});
   }
@@ -65,7 +65,7 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
           for (const auto& [index, old] : written.items) {
             const Ref<> key = Ref<>::steal(PyLong_FromSsize_t(index));
             PyObject* now = PyList_GET_ITEM(object, index);
-            if (key && !recording.is_stand_in(object, key.get(), now))
+            if (key && recording.stand_in(object, key.get()) != now)
               note(Kind::set_index, object, key.get(), {Ref<>::share(now)});
           }
         }

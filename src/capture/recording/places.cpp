@@ -7,20 +7,14 @@
 
 namespace stator {
 
-static PyObject* what_is_at(PyObject* container, PyObject* key) {
-  if (PyDict_Check(container)) return PyDict_GetItemWithError(container, key);
-  const Py_ssize_t index = PyLong_AsSsize_t(key);
-  return index < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, index) : nullptr;
-}
-
 // Whether something stands there now, or stood there already. False: what is there is guarded as it is, or an
 // error is set.
 bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
   if (varying_ == nullptr || !varying_->has_places()) return false;
   const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
   if (!is_number && !domain_.is_tensor(value)) return false;
-  if (is_placed(container, key)) return true;
-  if (what_is_at(container, key) != value) return false;  // written since
+  if (stand_in(container, key) != nullptr) return true;
+  if (item_at(container, key) != value) return false;  // written since
   if (PyDict_Check(container) && guards_.reads_key(container, key)) return false;
   const std::string name = place_name(source(container), key);
   if (!varying_->is_place(name)) return false;
@@ -28,21 +22,12 @@ bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
                    : see_tensor(container, key, value, name);
 }
 
-bool Recording::is_placed(PyObject* container, PyObject* key) const {
+PyObject* Recording::stand_in(PyObject* container, PyObject* key) const {
   for (const StandIn& known : stand_ins_) {
     if (known.container == container && PyObject_RichCompareBool(known.key.get(), key, Py_EQ) == 1)
-      return true;
+      return known.stands.get();
   }
-  return false;
-}
-
-bool Recording::is_stand_in(PyObject* container, PyObject* key, PyObject* object) const {
-  for (const StandIn& known : stand_ins_) {
-    if (known.stands.get() == object && known.container == container &&
-        PyObject_RichCompareBool(known.key.get(), key, Py_EQ) == 1)
-      return true;
-  }
-  return false;
+  return nullptr;
 }
 
 bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {

@@ -178,8 +178,8 @@ class Recording {
     varying_ = &varying;
     by_identity_ = &by_identity;
   }
-  // The symbol or tracer that stands in the place where it was read.
-  bool is_stand_in(PyObject* container, PyObject* key, PyObject* object) const;
+  // The symbol or tracer that stands in a place (borrowed); nullptr: none does.
+  PyObject* stand_in(PyObject* container, PyObject* key) const;
 
  private:
   static constexpr size_t kLongestSource = 2000;
@@ -261,7 +261,6 @@ class Recording {
   bool see_place(PyObject* container, PyObject* key, PyObject* value);
   bool see_number(PyObject* dict, PyObject* key, PyObject* value, const std::string& name);
   bool see_tensor(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
-  bool is_placed(PyObject* container, PyObject* key) const;
   bool place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands);
 
   const Domain& domain_;
