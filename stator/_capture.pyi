@@ -32,6 +32,7 @@ class _Entry(TypedDict):
     guard_places: list[_Frame]
     graph: str
     nodes: int
+    words: int
     hits: int
     seconds: float
     graph_module: Any

@@ -41,6 +41,8 @@ class CacheEntry:
     graph_module: Any
     """The torch.fx.GraphModule that a Python backend was given, or None."""
     nodes: int
+    words: int
+    """Machine words that every call compares, beside its arguments and the tensors it reaches."""
     hits: int
     """Calls served since the capture."""
     seconds: float
@@ -94,7 +96,9 @@ def entry_of(row: Any) -> CacheEntry:
         guard_of(text, f"{file}:{line} in {function}")
         for text, (file, line, function) in zip(row["guards"], row["guard_places"], strict=True)
     )
-    return CacheEntry(guards, row["graph"], row["graph_module"], row["nodes"], row["hits"], row["seconds"])
+    return CacheEntry(
+        guards, row["graph"], row["graph_module"], row["nodes"], row["words"], row["hits"], row["seconds"]
+    )
 
 
 def guard_of(text: str, user_line: str = "") -> Guard:

@@ -74,11 +74,11 @@ PyObject* entry_row(const Entry& entry) {
   const Ref<> places = frame_rows(entry.guard_places());
   if (!guards || !places) return nullptr;
   PyObject* module = entry.graph_module();
-  return Py_BuildValue("{s:O,s:O,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "guard_places", places.get(),
-                       "graph", entry.graph_text().c_str(), "nodes",
-                       static_cast<Py_ssize_t>(entry.node_count()), "hits",
-                       static_cast<unsigned long long>(entry.hits), "seconds", entry.seconds, "graph_module",
-                       module != nullptr ? module : Py_None);
+  return Py_BuildValue("{s:O,s:O,s:n,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "guard_places",
+                       places.get(), "words", static_cast<Py_ssize_t>(entry.words()), "graph",
+                       entry.graph_text().c_str(), "nodes", static_cast<Py_ssize_t>(entry.node_count()),
+                       "hits", static_cast<unsigned long long>(entry.hits), "seconds", entry.seconds,
+                       "graph_module", module != nullptr ? module : Py_None);
 }
 
 PyObject* stop_rows(const std::vector<CaptureStop>& stops) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "capture/cpython/dict_watcher.h"
 
@@ -49,12 +50,12 @@ bool DictWatches::add(PyObject* dict) {
   }
   if (std::find(listeners.begin(), listeners.end(), this) != listeners.end()) return true;
   listeners.push_back(this);
-  if (std::find(dicts_.begin(), dicts_.end(), dict) == dicts_.end()) dicts_.push_back(dict);
+  dicts_.insert(dict);
   return true;
 }
 
 void DictWatches::remove(PyObject* dict) {
-  if (std::erase(dicts_, dict) != 0) Registry::get().forget(dict, this);
+  if (dicts_.erase(dict) != 0) Registry::get().forget(dict, this);
 }
 
 DictWatches::~DictWatches() {

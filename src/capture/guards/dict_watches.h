@@ -5,8 +5,7 @@
 #ifndef STATOR_CAPTURE_GUARDS_DICT_WATCHES_H
 #define STATOR_CAPTURE_GUARDS_DICT_WATCHES_H
 
-#include <memory>
-#include <vector>
+#include <unordered_set>
 
 #include "capture/cpython/ref.h"
 
@@ -32,7 +31,7 @@ class DictWatches {
 
  private:
   struct Registry;
-  std::vector<PyObject*> dicts_;  // addresses; they may be gone
+  std::unordered_set<PyObject*> dicts_;  // addresses; they may be gone
   bool changed_ = false;
   bool lost_ = false;
 };

@@ -39,8 +39,13 @@ struct TypeGuard {
 struct ObjectGuard {
   PyObject* object;
   PyTypeObject* type;
+  Ref<> type_name;                 // the class may die before the guard is put into words
   PyObject** dict_slot = nullptr;  // where the object keeps its dictionary
   PyObject* dict = nullptr;
+  // The dictionary and key that it was reached through; nullptr: it was reached in another way.
+  PyObject *holder = nullptr, *key = nullptr;
+
+  explicit ObjectGuard(PyObject* object);
 };
 struct FunctionGuard {
   PyFunctionObject* function;
@@ -97,6 +102,7 @@ struct NoExceptionGuard {};
 struct GetterGuard {
   PyObject* object;
   PyObject* descriptor;
+  Ref<> name;
   ExpectedValue content;
 };
 // An int or float in a dictionary that is a symbol of the capture: its value is bound by each call.

@@ -117,6 +117,14 @@ struct Checker {
 
 }  // namespace
 
+ObjectGuard::ObjectGuard(PyObject* object) : object(object), type(Py_TYPE(object)) {
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    type_name = Ref<>::share(reinterpret_cast<PyHeapTypeObject*>(type)->ht_name);
+  else
+    type_name = Ref<>::steal(PyUnicode_InternFromString(type->tp_name));
+  if (!type_name) PyErr_Clear();
+}
+
 PyObject* DictGuard::Read::found_in(PyObject* dict) const {
   PyObject* const held = key.get();
   return held != nullptr ? item_at(dict, held) : nullptr;

@@ -74,7 +74,7 @@ void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
 }
 
 bool GuardSet::seal(const Domain& domain) {
-  watch_dicts();
+  ask_for_notices();
   tensors_.clear();
   std::vector<PyObject*> watched;
   shape::Bindings bindings;
@@ -90,6 +90,7 @@ bool GuardSet::seal(const Domain& domain) {
   note_all_words();
   list_polled();
   dicts_.settle();
+  objects_.settle();
   watch_ = watched.empty() ? nullptr : domain.watch(watched);
   return true;
 }
@@ -97,17 +98,44 @@ bool GuardSet::seal(const Domain& domain) {
 // A dictionary that changes all the time (the globals of a script, say) is looked at instead.
 static constexpr uint8_t kMostNotices = 8;
 
-void GuardSet::watch_dicts() {
-  notices_.assign(guards_.size(), 0);
-  for (size_t i = 0; i < guards_.size(); i++) {
-    const auto* guard = std::get_if<DictGuard>(&guards_[i]);
-    if (guard == nullptr || !dicts_.add(guard->dict)) notices_[i] = kMostNotices;
+void GuardSet::ask_for_notices() {
+  notices_.assign(guards_.size(), kMostNotices);
+  held_.clear();
+  for (uint32_t i = 0; i < guards_.size(); i++) {
+    if (const auto* dict = std::get_if<DictGuard>(&guards_[i])) {
+      if (dicts_.add(dict->dict)) notices_[i] = 0;
+    } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
+      // It lives for as long as its dictionary is as it was.
+      if (object->holder == nullptr || !has_read(object->holder, object->key) ||
+          !ObjectNotices::tell_of(object->object, object->dict_slot != nullptr))
+        continue;
+      notices_[i] = 0;
+      held_[static_cast<uint32_t>(seen_.at(object->holder))].push_back(i);
+    }
   }
+}
+
+bool GuardSet::has_read(PyObject* dict, PyObject* key) const {
+  const auto found = seen_.find(dict);
+  if (found == seen_.end()) return false;
+  const auto* guard = std::get_if<DictGuard>(&guards_[found->second]);
+  return guard != nullptr && (guard->whole || reads_.contains({dict, key}));
+}
+
+bool GuardSet::check_held(uint32_t dict, std::string* failed, FoundByGuards found) {
+  const auto held = held_.find(dict);
+  if (held == held_.end()) return true;
+  for (const uint32_t object : held->second) {
+    for (uint32_t i = first_[object]; i < words_.size() && owners_[i] == object; i++) {
+      if (!is_as_noted(words_[i]) && !look_again(i, failed, found)) return false;
+    }
+  }
+  return true;
 }
 
 // Every guard holds. A dictionary may have died all the same, and another one with the same items stands at
 // its address.
-void GuardSet::settle_watches() {
+void GuardSet::settle_notices() {
   for (size_t i = 0; dicts_.lost() && i < guards_.size(); i++) {
     const auto* guard = std::get_if<DictGuard>(&guards_[i]);
     if (guard != nullptr && notices_[i] < kMostNotices && !dicts_.add(guard->dict))
@@ -115,25 +143,32 @@ void GuardSet::settle_watches() {
   }
   if (dicts_.lost()) note_all_words();  // watching a dictionary changes its version
   dicts_.settle();
+  objects_.settle();
   list_polled();
 }
 
 void GuardSet::note_all_words() {
   words_.clear();
   owners_.clear();
+  first_.assign(guards_.size(), 0);
   for (size_t i = 0; i < guards_.size(); i++) {
     if (std::holds_alternative<PinnedTensorGuard>(guards_[i])) continue;
+    first_[i] = static_cast<uint32_t>(words_.size());
     note_words(i, words_);
     if (owners_.size() == words_.size()) words_.push_back({&kAsked, ~kAsked});
     owners_.resize(words_.size(), static_cast<uint32_t>(i));
   }
 }
 
+bool GuardSet::is_polled(uint32_t word) const { return notices_[owners_[word]] >= kMostNotices; }
+
 void GuardSet::list_polled() {
   polled_.clear();
-  if (dicts_.empty()) return;
+  places_.clear();
   for (uint32_t i = 0; i < words_.size(); i++) {
-    if (notices_[owners_[i]] >= kMostNotices) polled_.push_back(i);
+    if (!is_polled(i)) continue;
+    polled_.push_back(words_[i]);
+    places_.push_back(i);
   }
 }
 
@@ -144,18 +179,8 @@ bool GuardSet::is_as_noted(const Word& word) {
 }
 
 bool GuardSet::check(std::string* failed, FoundByGuards found) {
-  const Word* const words = words_.data();
-  if (dicts_.empty() || dicts_.changed()) {
-    const auto count = static_cast<uint32_t>(words_.size());
-    for (uint32_t i = 0; i < count; i++) {
-      if (!is_as_noted(words[i]) && !look_again(i, failed, found)) return false;
-    }
-    if (!dicts_.empty()) settle_watches();
-  } else {
-    for (const uint32_t i : polled_) {
-      if (!is_as_noted(words[i]) && !look_again(i, failed, found)) return false;
-    }
-  }
+  const bool noticed = dicts_.changed() || objects_.came();
+  if (!(noticed ? check_all(failed, found) : check_polled(failed, found))) return false;
   if (watch_ != nullptr && watch_->unchanged()) return true;
   for (size_t guard : tensors_) {
     if (!check_slowly(guard, failed, found)) return false;
@@ -164,17 +189,40 @@ bool GuardSet::check(std::string* failed, FoundByGuards found) {
   return true;
 }
 
+bool GuardSet::check_polled(std::string* failed, FoundByGuards found) {
+  const size_t count = polled_.size();
+  for (size_t i = 0; i < count; i++) {
+    if (is_as_noted(polled_[i])) continue;
+    if (!look_again(places_[i], failed, found)) return false;
+    // All words of a guard are polled, or none: they stand side by side here too.
+    const uint32_t owner = owners_[places_[i]];
+    if (!check_held(owner, failed, found)) return false;
+    size_t first = i;
+    while (first > 0 && owners_[places_[first - 1]] == owner) first--;
+    for (size_t j = first; j < count && owners_[places_[j]] == owner; j++) polled_[j] = words_[places_[j]];
+  }
+  return true;
+}
+
+bool GuardSet::check_all(std::string* failed, FoundByGuards found) {
+  const auto count = static_cast<uint32_t>(words_.size());
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_as_noted(words_[i]) && !look_again(i, failed, found)) return false;
+  }
+  settle_notices();
+  return true;
+}
+
 bool GuardSet::look_again(uint32_t word, std::string* failed, FoundByGuards found) {
   const uint32_t guard = owners_[word];
   if (!check_slowly(guard, failed, found)) return false;
   if (words_[word].at == &kAsked) return true;
-  if (notices_[guard] < kMostNotices && ++notices_[guard] == kMostNotices)
-    dicts_.remove(std::get<DictGuard>(guards_[guard]).dict);
-  // It holds: its words are noted anew.
-  while (word > 0 && owners_[word - 1] == guard) word--;
+  const auto* dict = std::get_if<DictGuard>(&guards_[guard]);
+  if (dict != nullptr && notices_[guard] < kMostNotices && ++notices_[guard] == kMostNotices)
+    dicts_.remove(dict->dict);
   std::vector<Word> words;
   note_words(guard, words);
-  std::copy(words.begin(), words.end(), words_.begin() + word);
+  std::copy(words.begin(), words.end(), words_.begin() + first_[guard]);
   return true;
 }
 

@@ -6,8 +6,9 @@
 // that fails are the values that were read compared one by one.
 //
 // All of these comparisons are of one machine word at a fixed address, so a sealed set is an array of
-// (address, word): a call that hits runs over it without a branch on the kind of guard. Where CPython gives
-// notice of changes of dictionaries, their words are looked at only after such a notice.
+// (address, word): a call that hits runs over it without a branch on the kind of guard. Objects that get
+// another class or dictionary are told of, and from 3.12 on dictionaries that change: their words are looked
+// at only after such a notice.
 #ifndef STATOR_CAPTURE_GUARDS_GUARD_SET_H
 #define STATOR_CAPTURE_GUARDS_GUARD_SET_H
 
@@ -20,6 +21,7 @@
 
 #include "capture/guards/dict_watches.h"
 #include "capture/guards/guard.h"
+#include "capture/guards/object_notices.h"
 #include "capture/guards/source_text.h"
 #include "capture/guards/varying.h"
 
@@ -54,6 +56,8 @@ class GuardSet {
       sources_.push_back(source_of(subjects_[i], texts_));
   }
   size_t size() const { return guards_.size(); }
+  // Words that each call compares; tensors come on top of them.
+  size_t compared() const { return polled_.size(); }
   // Keeps an object alive for as long as the guards are.
   void keep(PyObject* object) { kept_.push_back(Ref<>::share(object)); }
   // Each guard in words: what is looked at, and what is expected.
@@ -75,11 +79,18 @@ class GuardSet {
     uint64_t expected;
   };
   static bool is_as_noted(const Word& word);
-  // A word differs: its guard may hold all the same.
+  bool check_polled(std::string* failed, FoundByGuards found);
+  bool check_all(std::string* failed, FoundByGuards found);
+  // A word differs: its guard may hold all the same. Then its words are noted anew.
   bool look_again(uint32_t word, std::string* failed, FoundByGuards found);
-  void watch_dicts();
+  void ask_for_notices();
+  bool has_read(PyObject* dict, PyObject* key) const;
+  // A dictionary was changed: what it holds under the keys that were read may have given way to another
+  // object at the same address.
+  bool check_held(uint32_t dict, std::string* failed, FoundByGuards found);
+  bool is_polled(uint32_t word) const;
   void list_polled();
-  void settle_watches();
+  void settle_notices();
   void note_all_words();
   bool check_slowly(size_t guard, std::string* failed, FoundByGuards found);
   void note_words(size_t guard, std::vector<Word>& words) const;
@@ -87,9 +98,14 @@ class GuardSet {
   std::vector<Guard> guards_;
   std::vector<Word> words_;
   std::vector<uint32_t> owners_;  // of each word: the guard that it belongs to
-  std::vector<uint32_t> polled_;  // words that no notice tells of
+  std::vector<uint32_t> first_;   // of each guard: its first word
+  std::vector<Word> polled_;      // those that no notice tells of, once more
+  std::vector<uint32_t> places_;  // of each of them in words_
   std::vector<uint8_t> notices_;  // of each guard: how often a notice came
   DictWatches dicts_;
+  ObjectNotices objects_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>>
+      held_;                            // of dictionaries: guards of objects, not polled
   std::vector<size_t> tensors_;         // guards of tensors, which come last
   std::unique_ptr<TensorWatch> watch_;  // answers for all of them
   std::vector<PyObject*> subjects_;     // meaningful while the capture is in progress

@@ -4,6 +4,13 @@
 namespace stator {
 namespace {
 
+std::string utf8_of(PyObject* text) {
+  const char* utf8 = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
+  if (utf8 == nullptr) PyErr_Clear();
+  return utf8 != nullptr ? utf8 : "?";
+}
+
+// Guards stay when what they look at is gone: nothing is asked of it here.
 struct Describer {
   std::string operator()(const DictGuard& guard) const {
     if (guard.whole) return "has the same " + std::to_string(guard.reads.size()) + " items";
@@ -25,9 +32,7 @@ struct Describer {
     return all;
   }
   std::string operator()(const TypeGuard&) const { return "is an unchanged class"; }
-  std::string operator()(const ObjectGuard& guard) const {
-    return std::string("is a ") + guard.type->tp_name;
-  }
+  std::string operator()(const ObjectGuard& guard) const { return "is a " + utf8_of(guard.type_name.get()); }
   std::string operator()(const FunctionGuard&) const { return "has the same code and defaults"; }
   std::string operator()(const TupleGuard& guard) const {
     return "has the same " + std::to_string(guard.items.size()) + " items";
@@ -47,8 +52,7 @@ struct Describer {
   std::string operator()(const RegistryGuard&) const { return "has no other class registered"; }
   std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
   std::string operator()(const GetterGuard& guard) const {
-    return std::string(".") + PyUnicode_AsUTF8(PyDescr_NAME(guard.descriptor)) + " is " +
-           text_of(guard.content);
+    return "." + utf8_of(guard.name.get()) + " is " + text_of(guard.content);
   }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
   std::string operator()(const NumberGuard& guard) const {

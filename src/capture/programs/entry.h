@@ -40,6 +40,8 @@ class Entry {
   std::vector<std::string> guards() const;
   // For each of them the line of the user's code that relied on it first.
   std::vector<UserFrame> guard_places() const;
+  // That each call compares, beside its arguments and the tensors it reaches.
+  size_t words() const { return guards_.compared(); }
   std::string graph_text() const { return program_->graph_text(); }
   size_t node_count() const { return program_->node_count(); }
   PyObject* graph_module() const { return program_->graph_module(); }

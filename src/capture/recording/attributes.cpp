@@ -25,7 +25,7 @@ static bool can_get_another_class(PyObject* object) {
 
 void Recording::read_class_of(PyObject* object) {
   if (!is_fresh(object) && guards_.once(reinterpret_cast<const char*>(object) + 2))
-    guards_.add(ObjectGuard{object, Py_TYPE(object), nullptr, nullptr}, object);
+    guards_.add(guard_of(object), object);
 }
 
 // A value that was found on a class: what its own class defines makes it a descriptor or not.
@@ -149,7 +149,8 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
   if (is_pinned(tensor) && Py_IS_TYPE(on_type, &PyGetSetDescr_Type) && domain_.attribute_is_an_object(name)) {
     const Ref<> value = read_getter(tensor, on_type);
     if (!value) return false;
-    guards_.add(GetterGuard{tensor, on_type, expect(value.get())}, tensor);
+    guards_.add(GetterGuard{tensor, on_type, Ref<>::share(PyDescr_NAME(on_type)), expect(value.get())},
+                tensor);
     pin(value.get(), {Origin::attribute, tensor, Ref<>::share(name)});
     return true;
   }

@@ -132,7 +132,7 @@ bool Recording::read_object(PyObject* object) {
   pin(reinterpret_cast<PyObject*>(Py_TYPE(object)), {Origin::type_of, object, {}});
   // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
   if (!guards_.once(reinterpret_cast<const char*>(object) + 1)) return true;
-  ObjectGuard guard{object, Py_TYPE(object), nullptr, nullptr};
+  ObjectGuard guard = guard_of(object);
   if (PyObject** slot = cpython::noticing_dict(object)) {
     guard.dict_slot = slot;
     guard.dict = *slot;
@@ -140,8 +140,18 @@ bool Recording::read_object(PyObject* object) {
   } else if (PyErr_Occurred()) {
     return false;
   }
-  guards_.add(guard, object);
+  guards_.add(std::move(guard), object);
   return true;
+}
+
+ObjectGuard Recording::guard_of(PyObject* object) const {
+  ObjectGuard guard(object);
+  const auto origin = pinned_.find(object);
+  if (origin != pinned_.end() && origin->second.kind == Origin::item && PyDict_Check(origin->second.parent)) {
+    guard.holder = origin->second.parent;
+    guard.key = origin->second.key.get();
+  }
+  return guard;
 }
 
 bool Recording::read_reference(PyObject* reference) {

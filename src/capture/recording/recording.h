@@ -140,6 +140,7 @@ class Recording {
   bool note_list_item(PyObject* list, PyObject* items, Py_ssize_t i);
   bool read_type(PyTypeObject* type);
   bool read_cell(PyObject* cell, PyCodeObject* code, int index);
+  ObjectGuard guard_of(PyObject* object) const;
   bool read_reference(PyObject* reference);  // a weak one is called
   // Whether `import` with this `__import__` does what CPython does by itself.
   static bool imports_plainly(PyObject* function);
