@@ -122,7 +122,7 @@ PyObject* reset(PyObject* object, PyObject*) {
 
 PyObject* enter_block(PyObject* object, PyObject*) {
   auto* self = reinterpret_cast<Compiled*>(object);
-  self->state->blocks.push_back(std::make_unique<CalleesScope>(callees_of(self)));
+  self->state->blocks.push_back(std::make_unique<CalleesScope>(callees_of(self), false));
   Py_RETURN_NONE;
 }
 

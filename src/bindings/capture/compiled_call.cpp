@@ -6,6 +6,7 @@
 #include "bindings/capture/report.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/frame.h"
 #include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
 #include "capture/no_tensors.h"
@@ -76,12 +77,15 @@ class Hooks final : public CacheListener {
   Compiled* self_;
 };
 
+// Whether a debugger, tracer or profiler wants to see the function's own frames.
+bool is_observed() { return cpython::tracing(PyThreadState_Get()); }
+
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   const CompiledState& state = *self->state;
   const bool alone = thread_stance != Stance::normal || settings.disable || state.whole || state.skipped;
-  if (alone || thread_context.recording != nullptr || thread_context.plain)
+  if (alone || thread_context.recording != nullptr || thread_context.plain || is_observed())
     return PyObject_Vectorcall(self->function, arguments, flags, keywords);
-  const CalleesScope scope(callees_of(self));
+  const CalleesScope scope(callees_of(self), true);
   return PyObject_Vectorcall(self->function, arguments, flags, keywords);
 }
 
@@ -122,7 +126,7 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
   auto* self = reinterpret_cast<Compiled*>(object);
   CompiledState& state = *self->state;
   if (state.cache.given_up() || thread_stance == Stance::force_eager || settings.disable ||
-      thread_context.recording != nullptr) {
+      thread_context.recording != nullptr || is_observed()) {
     return call_natively(self, arguments, flags, keywords);
   }
   try {

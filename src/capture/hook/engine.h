@@ -36,6 +36,7 @@ struct ThreadContext {
   int evaluators = 0;  // the interpreter's activations on the native stack
   Recording* recording = nullptr;     // of the capture in progress
   CalleeCaptures* callees = nullptr;  // serves the frames that start, where nothing is recorded
+  bool own_frame = false;             // the next frame is that of a function that is known not to be served
   bool plain = false;                 // a program runs: its frames are nobody's to capture
   bool keeps_gil = false;             // a capture is not undone yet: see atomic_capture.h
   int instruction_limit = -1;         // each frame is handed over after so many instructions; -1: never

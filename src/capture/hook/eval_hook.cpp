@@ -68,8 +68,9 @@ bool is_last_word(Frame* frame, const Recording& recording) {
 PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
   const bool tools = cpython::tracing(thread, frame);
   const bool low = native_stack_low(thread_context);
+  const bool own = std::exchange(thread_context.own_frame, false);
   PyObject* result = nullptr;
-  if (throwflag == 0 && !tools && !low && !is_finalizer(frame) && callees.serve(frame, &result)) {
+  if (!own && throwflag == 0 && !tools && !low && !is_finalizer(frame) && callees.serve(frame, &result)) {
     if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
     return result;
   }

@@ -50,13 +50,15 @@ class CalleeCaptures {
 // While this lives, functions that the thread calls are captured on their own.
 class CalleesScope {
  public:
-  explicit CalleesScope(CalleeCaptures* captures);
+  // `of_function`: the first of them is a function that was tried before, and is not tried again.
+  CalleesScope(CalleeCaptures* captures, bool of_function);
   ~CalleesScope();
   CalleesScope(const CalleesScope&) = delete;
   CalleesScope& operator=(const CalleesScope&) = delete;
 
  private:
   CalleeCaptures* outer_;
+  bool outer_own_;
 };
 
 }  // namespace stator
