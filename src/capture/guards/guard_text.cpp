@@ -50,6 +50,10 @@ struct Describer {
     return std::string(".") + PyUnicode_AsUTF8(PyDescr_NAME(guard.descriptor)) + " is " +
            text_of(guard.content);
   }
+  std::string operator()(const GivenAttributeGuard& guard) const {
+    return "gives " + guard.tensor_name + " whose " + PyUnicode_AsUTF8(guard.name.get()) + " is " +
+           text_of(guard.value);
+  }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
   std::string operator()(const NumberGuard& guard) const {
     return "[" + text_of(expect(guard.key.get())) + "] is " + (guard.is_real ? "a float" : "an int");
