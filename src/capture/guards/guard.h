@@ -35,6 +35,7 @@ struct TypeGuard {
   Ref<> alive;  // a weak reference, asked first: guards before this one need not prove that the class exists
   unsigned int version = 0;
   std::shared_ptr<const TypeContents> contents;  // compared where the version differs
+  std::shared_ptr<const ApartNames> apart;       // attributes with guards of their own, or none
 };
 struct ObjectGuard {
   PyObject* object;
@@ -121,6 +122,13 @@ struct TensorItemGuard {
   std::unique_ptr<TensorGuard> guard;
   PyObject* find() const;  // borrowed, or nullptr
 };
+// An attribute in the dictionary of a tensor that the call brings: a constant, or its absence.
+struct GivenAttributeGuard {
+  size_t tensor;  // among those that the call brings
+  std::string tensor_name;
+  Ref<> name;
+  ExpectedValue value;
+};
 struct PinnedTensorGuard {
   PyObject* tensor;
   std::unique_ptr<TensorGuard> guard;
@@ -128,7 +136,8 @@ struct PinnedTensorGuard {
 
 using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
                            OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
-                           PinnedTensorGuard, NumberGuard, TensorItemGuard, TupleGuard, MethodGuard>;
+                           PinnedTensorGuard, NumberGuard, TensorItemGuard, TupleGuard, MethodGuard,
+                           GivenAttributeGuard>;
 
 // Binds a symbol to an int or float of its kind; false for anything else.
 bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings);

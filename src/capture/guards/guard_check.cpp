@@ -37,10 +37,10 @@ struct Checker {
   }
   bool operator()(TypeGuard& guard) const {
     if (PyWeakref_GET_OBJECT(guard.alive.get()) != reinterpret_cast<PyObject*>(guard.type)) return false;
-    if (guard.type->tp_version_tag == guard.version) return true;
-    if (!guard.contents->match(guard.type)) return false;
+    if (guard.version != 0 && guard.type->tp_version_tag == guard.version) return true;
+    if (!guard.contents->match(guard.type, guard.apart.get())) return false;
     guard.version = type_version(guard.type);
-    return guard.version != 0;
+    return true;
   }
   bool operator()(const ObjectGuard& guard) const {
     return Py_TYPE(guard.object) == guard.type &&
@@ -97,6 +97,11 @@ struct Checker {
     const Ref<> value = read_getter(guard.object, guard.descriptor);
     if (!value) PyErr_Clear();
     return value && guard.content.matches(value.get());
+  }
+  bool operator()(const GivenAttributeGuard& guard) const {
+    PyObject** dict = _PyObject_GetDictPtr(found.tensors[guard.tensor]);
+    return guard.value.matches(dict != nullptr && *dict != nullptr ? item_at(*dict, guard.name.get())
+                                                                   : nullptr);
   }
   bool operator()(const PinnedTensorGuard& guard) const {
     return guard.guard->holds(guard.tensor, found.bindings);

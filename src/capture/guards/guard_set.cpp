@@ -33,7 +33,12 @@ void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
     }
   } else if (const auto* type = std::get_if<TypeGuard>(&guard)) {
     word(&reinterpret_cast<PyWeakReference*>(type->alive.get())->wr_object);
-    word(&type->type->tp_version_tag);  // and what fills the word up, which nobody writes
+    // From 3.12 on a class that changed a thousand times gets no version any more.
+    if (type->version == 0) {
+      words.push_back({&kAsked, ~kAsked});
+    } else {
+      word(&type->type->tp_version_tag);  // and what fills the word up, which nobody writes
+    }
   } else if (const auto* instance = std::get_if<ObjectGuard>(&guard)) {
     word(&instance->object->ob_type);
     if (instance->dict_slot != nullptr) word(instance->dict_slot);
@@ -73,14 +78,20 @@ void GuardSet::note_words(size_t index, std::vector<Word>& words) const {
   }
 }
 
-bool GuardSet::seal(const Domain& domain) {
+void GuardSet::set_apart(PyTypeObject* type, PyObject* name) {
+  if (!apart_) apart_ = std::make_shared<ApartNames>();
+  apart_->insert({type, name});
+}
+
+bool GuardSet::seal(const Domain& domain, const std::vector<PyObject*>& tensors) {
   ask_for_notices();
   tensors_.clear();
   std::vector<PyObject*> watched;
   shape::Bindings bindings;
-  std::vector<PyObject*> placed;
+  std::vector<PyObject*> placed = tensors;
   const FoundByGuards found{bindings, placed};
   for (size_t i = 0; i < guards_.size(); i++) {
+    if (auto* type = std::get_if<TypeGuard>(&guards_[i])) type->apart = apart_;
     if (!holds(guards_[i], found)) return false;
     if (const auto* tensor = std::get_if<PinnedTensorGuard>(&guards_[i])) {
       tensors_.push_back(i);
@@ -272,7 +283,8 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
     } else if (const auto* item = std::get_if<TensorItemGuard>(&guards_[i])) {
       if (PyObject* tensor = item->find(); tensor != nullptr && domain.is_tensor(tensor))
         varying.note_sizes(item->name, item->guard->changed_sizes(tensor));
-    } else if (!std::holds_alternative<PinnedTensorGuard>(guards_[i])) {
+    } else if (!std::holds_alternative<PinnedTensorGuard>(guards_[i]) &&
+               !std::holds_alternative<GivenAttributeGuard>(guards_[i])) {
       if (replaced && std::holds_alternative<GetterGuard>(guards_[i])) return;
       if (!holds(const_cast<Guard&>(guards_[i]), ignored)) return;
     }

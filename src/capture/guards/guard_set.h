@@ -31,7 +31,8 @@ class GuardSet {
  public:
   // Called once the capture is complete: notes the versions that will be compared. False: something has
   // changed meanwhile.
-  bool seal(const Domain& domain);
+  // `tensors` are those of the arguments.
+  bool seal(const Domain& domain, const std::vector<PyObject*>& tensors);
   // Runs no Python code of the user's. On failure `failed` (if given) receives the guard in words.
   // Numbers that are symbols are written into the bindings, tensors that are read from their place are
   // appended.
@@ -70,6 +71,9 @@ class GuardSet {
   // An item of a dictionary, or its absence, was relied on.
   void read(PyObject* dict, PyObject* key, PyObject* value);
   bool reads_key(PyObject* dict, PyObject* key) const;
+  // An attribute of a class that has guards of its own, or is written before it is read: guards on classes
+  // leave it out.
+  void set_apart(PyTypeObject* type, PyObject* name);
   // False if it was there already.
   bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
 
@@ -112,6 +116,7 @@ class GuardSet {
   std::vector<uint32_t> sources_;       // of each guard, in texts_
   SourceTexts texts_;
   std::vector<LineId> lines_;  // of each guard
+  std::shared_ptr<ApartNames> apart_;
   UserPlace* place_ = nullptr;
   std::shared_ptr<const UserLines> user_lines_;
   std::vector<Ref<>> kept_;

@@ -54,6 +54,10 @@ struct Describer {
   std::string operator()(const GetterGuard& guard) const {
     return "." + utf8_of(guard.name.get()) + " is " + text_of(guard.content);
   }
+  std::string operator()(const GivenAttributeGuard& guard) const {
+    return "gives " + guard.tensor_name + " whose " + PyUnicode_AsUTF8(guard.name.get()) + " is " +
+           text_of(guard.value);
+  }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
   std::string operator()(const NumberGuard& guard) const {
     return "[" + text_of(expect(guard.key.get())) + "] is " + (guard.is_real ? "a float" : "an int");

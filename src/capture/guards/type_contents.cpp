@@ -9,7 +9,7 @@
 
 namespace stator {
 
-void TypeContents::read(PyTypeObject* type, std::vector<PyObject*>& found) {
+void TypeContents::read(PyTypeObject* type, const ApartNames* apart, std::vector<PyObject*>& found) {
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); i++) {
     PyObject* base = PyTuple_GET_ITEM(mro, i);
@@ -21,6 +21,7 @@ void TypeContents::read(PyTypeObject* type, std::vector<PyObject*>& found) {
     PyObject *key, *value;
     Py_ssize_t position = 0;
     while (PyDict_Next(dict.get(), &position, &key, &value)) {
+      if (apart != nullptr && apart->count({base_type, key}) != 0) continue;
       found.push_back(key);
       found.push_back(value);
     }
@@ -29,9 +30,15 @@ void TypeContents::read(PyTypeObject* type, std::vector<PyObject*>& found) {
 
 TypeContents::TypeContents(PyTypeObject* type) {
   std::vector<PyObject*> found;
-  read(type, found);
+  read(type, nullptr, found);
   all_.reserve(found.size());
   for (PyObject* object : found) all_.emplace_back(object);
+  // Names are strings: what is a class where a name may stand is a base.
+  for (uint32_t i = 0; i < found.size();) {
+    const bool is_base = PyType_Check(found[i]);
+    if (is_base) bases_.push_back(i);
+    i += is_base ? 1 : 2;
+  }
 }
 
 namespace {
@@ -91,7 +98,7 @@ std::shared_ptr<const TypeContents> TypeContents::of(PyTypeObject* type) {
   // By address: a class that comes to lie where another one was has another version.
   static auto* const known = new std::unordered_map<PyTypeObject*, Known>;  // guarded by the GIL
   Known& row = (*known)[type];
-  auto contents = row.version == type->tp_version_tag ? row.contents.lock() : nullptr;
+  auto contents = row.version != 0 && row.version == type->tp_version_tag ? row.contents.lock() : nullptr;
   if (!contents) {
     contents = std::shared_ptr<const TypeContents>(new TypeContents(type));
     row = {type->tp_version_tag, contents};
@@ -99,14 +106,23 @@ std::shared_ptr<const TypeContents> TypeContents::of(PyTypeObject* type) {
   return contents;
 }
 
-bool TypeContents::match(PyTypeObject* type) const {
+bool TypeContents::match(PyTypeObject* type, const ApartNames* apart) const {
   std::vector<PyObject*> found;
-  read(type, found);
-  if (found.size() != all_.size()) return false;
-  for (size_t i = 0; i < found.size(); i++) {
-    if (!all_[i].is(found[i])) return false;
+  read(type, apart, found);
+  if (apart == nullptr && found.size() != all_.size()) return false;
+  size_t at = 0;
+  for (size_t b = 0; b < bases_.size(); b++) {
+    const size_t end = b + 1 < bases_.size() ? bases_[b + 1] : all_.size();
+    size_t i = bases_[b];
+    if (at == found.size() || !all_[i++].is(found[at++])) return false;
+    auto* base = reinterpret_cast<PyTypeObject*>(found[at - 1]);
+    for (; i < end; i += 2) {
+      if (apart != nullptr && apart->count({base, all_[i].address}) != 0) continue;
+      if (at + 1 >= found.size() || !all_[i].is(found[at]) || !all_[i + 1].is(found[at + 1])) return false;
+      at += 2;
+    }
   }
-  return true;
+  return at == found.size();
 }
 
 unsigned int type_version(PyTypeObject* type) {

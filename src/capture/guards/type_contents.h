@@ -2,22 +2,29 @@
 #ifndef STATOR_CAPTURE_GUARDS_TYPE_CONTENTS_H
 #define STATOR_CAPTURE_GUARDS_TYPE_CONTENTS_H
 
+#include <cstdint>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "capture/cpython/ref.h"
 
 namespace stator {
 
+// Attributes of classes that are left out: the class that holds each, and its name, which must be interned
+// and live as long as the class does.
+using ApartNames = std::set<std::pair<PyTypeObject*, PyObject*>>;
+
 // The attributes of a class and its bases at one version of the class. Tools patch classes for a while
 // (tracers of torch do so with nn.Module) and put everything back, which leaves another version and the same
 // contents.
 class TypeContents {
  public:
-  // Shared by all guards on the same version of the class. The class must have a version.
+  // Shared by all guards on the same version of the class, where it has one.
   static std::shared_ptr<const TypeContents> of(PyTypeObject* type);
 
-  bool match(PyTypeObject* type) const;
+  bool match(PyTypeObject* type, const ApartNames* apart) const;
 
  private:
   // Known by its address, which nothing else has while this lives or the object does. A class must not be
@@ -33,9 +40,11 @@ class TypeContents {
     bool is(PyObject* object) const;
   };
   explicit TypeContents(PyTypeObject* type);
-  static void read(PyTypeObject* type, std::vector<PyObject*>& found);
+  // What `type` and its bases hold: bases, names and values.
+  static void read(PyTypeObject* type, const ApartNames* apart, std::vector<PyObject*>& found);
 
-  std::vector<Seen> all_;  // bases, names and values
+  std::vector<Seen> all_;
+  std::vector<uint32_t> bases_;  // where they stand in all_
 };
 
 // Gives the class a version, as a lookup does. 0: it has none left.

@@ -93,7 +93,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
       if (!PyErr_Occurred()) in.recording.stop(BreakCode::kTensorSubclass, name);
       return {};
     }
-    if (tracer) in.recording.make_given(tracer.get());
+    if (tracer) in.recording.make_given_tensor(tracer.get(), value, name);
     return tracer;
   }
   if (Ref<> stands; spec.describe_number(value, in, stands)) return stands;

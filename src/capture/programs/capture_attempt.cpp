@@ -136,6 +136,7 @@ bool CaptureAttempt::run_function() {
   for (PyObject* tensor : arguments_.tensors) {
     if (recording_.is_pinned(tensor)) arguments_.repeated.insert(tensor);
   }
+  for (PyObject* tensor : recording_.wanted_by_identity()) arguments_.repeated.insert(tensor);
   for (PyObject* container : arguments_.copied) {
     if (recording_.is_pinned(container)) arguments_.repeated.insert(container);
   }
@@ -200,7 +201,10 @@ bool CaptureAttempt::lift_inputs() {
 bool CaptureAttempt::seal() {
   recording_.name_guards();
   entry_->note_lines(stack_);
-  return entry_->guards_.seal(domain_) ||
+  const std::vector<PyObject*> given(
+      arguments_.tensors.begin(),
+      arguments_.tensors.end() - static_cast<ptrdiff_t>(recording_.placed_tensors().size()));
+  return entry_->guards_.seal(domain_, given) ||
          give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
 }
 

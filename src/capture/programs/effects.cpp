@@ -2,6 +2,7 @@
 #include "capture/programs/effects.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/type_dict.h"
 
 namespace stator {
 
@@ -12,6 +13,11 @@ void Effects::note(Kind kind, PyObject* target, PyObject* key, std::vector<Ref<>
   effect.key = Ref<>::share(key);
   effect.finals = std::move(finals);
   effects_.push_back(std::move(effect));
+}
+
+// Whether a key that is there in the end has another place than at entry, or may have.
+static bool moves(const Written& written, PyObject* key, PyObject* old) {
+  return written.removed && (old == Journal::absent() || PySet_Contains(written.removed.get(), key) == 1);
 }
 
 void Effects::collect_keys(const Written& written, const Recording& recording) {
@@ -25,11 +31,38 @@ void Effects::collect_keys(const Written& written, const Recording& recording) {
       continue;
     }
     PyObject* now = PyDict_GetItemWithError(object, key);
+    if (now == nullptr && written.removed) note(Kind::remove_key, object, key, {});
+    if (moves(written, key, old)) continue;
     // What was read before and is back in its place needs no write.
     if (now == nullptr || (now == old && recording.proves(object, key)) ||
         recording.stand_in(object, key) == now)
       continue;
     note(Kind::set_key, object, key, {Ref<>::share(now)});
+  }
+  if (written.removed) collect_moved_keys(written);
+}
+
+// Keys that stand behind the older ones, in their order.
+void Effects::collect_moved_keys(const Written& written) {
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  PyObject* object = written.object.get();
+  while (PyDict_Next(object, &position, &key, &value)) {
+    PyObject* old = PyDict_GetItemWithError(written.keys.get(), key);
+    if (old == nullptr || !moves(written, key, old)) continue;
+    note(Kind::remove_key, object, key, {});
+    note(Kind::set_key, object, key, {Ref<>::share(value)});
+  }
+}
+
+void Effects::collect_class(const Written& written, const Recording& recording) {
+  auto* type = reinterpret_cast<PyTypeObject*>(written.object.get());
+  PyObject *name, *old;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(written.keys.get(), &position, &name, &old)) {
+    PyObject* now = cpython::own_attribute(type, name);
+    if (now == nullptr || recording.stand_in(cpython::type_dict(type).get(), name) == now) continue;
+    note(Kind::set_class_attribute, written.object.get(), name, {Ref<>::share(now)});
   }
 }
 
@@ -75,6 +108,9 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
           note(written.entry ? Kind::replace : Kind::append, object, nullptr, std::move(finals));
         break;
       }
+      case Written::Kind::type:
+        collect_class(written, recording);
+        break;
       case Written::Kind::deque:
         for (const auto& [left, item] : written.pushed)
           note(left ? Kind::push_left : Kind::push, object, nullptr, {item});
@@ -135,6 +171,10 @@ bool Effects::apply_one(const Effect& effect, PyObject* target, const std::vecto
     case Kind::set_key:
       return (PyODict_Check(target) ? PyODict_SetItem(target, effect.key.get(), value(0))
                                     : PyDict_SetItem(target, effect.key.get(), value(0))) == 0;
+    case Kind::remove_key:
+      return PyDict_Contains(target, effect.key.get()) != 1 || PyDict_DelItem(target, effect.key.get()) == 0;
+    case Kind::set_class_attribute:
+      return PyType_Type.tp_setattro(target, effect.key.get(), value(0)) == 0;
     case Kind::set_index:
       return PyList_SetItem(target, PyLong_AsSsize_t(effect.key.get()), Py_NewRef(value(0))) == 0;
     case Kind::append:

@@ -26,16 +26,18 @@ class Effects {
  private:
   static constexpr size_t kNothing = SIZE_MAX - 1;
   enum class Kind : uint8_t {
-    set_key,    // dictionary
-    replace,    // the whole contents of a dictionary, list or set
-    set_index,  // list
-    append,     // list: several items
-    add,        // set
-    discard,    // set
-    push,       // deque, to the right
-    push_left,  // deque
+    set_key,     // dictionary
+    remove_key,  // dictionary, if it is there
+    replace,     // the whole contents of a dictionary, list or set
+    set_index,   // list
+    append,      // list: several items
+    add,         // set
+    discard,     // set
+    push,        // deque, to the right
+    push_left,   // deque
     set_cell,
     set_slot,
+    set_class_attribute,
   };
   struct Effect {
     Kind kind;
@@ -47,6 +49,8 @@ class Effects {
   };
   void note(Kind kind, PyObject* target, PyObject* key, std::vector<Ref<>> finals);
   void collect_keys(const Written& written, const Recording& recording);
+  void collect_moved_keys(const Written& written);
+  void collect_class(const Written& written, const Recording& recording);
   bool apply_one(const Effect& effect, PyObject* target, const std::vector<Ref<>>& values) const;
 
   std::vector<Effect> effects_;

@@ -65,6 +65,7 @@ class Rebuild {
   bool add_parts(size_t step, PyObject* value, Capture& capture);
   bool add_instance(size_t step, PyObject* value, Capture& capture);
   bool add_attributes(size_t step, PyObject* value, Capture& capture);
+  bool add_tensor_attributes(size_t step, PyObject* value, Capture& capture);
   void keep_constants(size_t step);
   Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;
   Ref<> make_whole(const Step& step, const std::vector<Ref<>>& values) const;

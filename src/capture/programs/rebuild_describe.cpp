@@ -55,7 +55,7 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     if (!recording.domain().is_tensor(value)) step.object = Ref<>::share(value);
     step.tensor = capture.tensors.size();
     capture.tensors.push_back(value);
-    return index;
+    return add_tensor_attributes(index, value, capture) ? index : kStopped;
   }
   if (owner != capture.owners.end()) {
     step.kind = Kind::attributes;
@@ -149,6 +149,14 @@ void Rebuild::keep_constants(size_t index) {
   if (!pattern) return PyErr_Clear();
   step.object = std::move(pattern);
   step.parts = std::move(varied);
+}
+
+// Those of a tensor that was made in the run.
+bool Rebuild::add_tensor_attributes(size_t step, PyObject* value, Capture& capture) {
+  PyObject** dict = capture.recording.is_fresh(value) ? _PyObject_GetDictPtr(value) : nullptr;
+  if (dict == nullptr || *dict == nullptr || PyDict_GET_SIZE(*dict) == 0) return true;
+  filled_.push_back(step);
+  return add_attributes(step, value, capture);
 }
 
 // Steps are found by number: adding one may move the others.

@@ -141,25 +141,6 @@ bool Recording::read_attribute_behind(PyObject* after, PyTypeObject* type, PyObj
   return true;
 }
 
-bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
-  PyTypeObject* type = Py_TYPE(tensor);
-  PyObject* on_type = _PyType_Lookup(type, name);
-  if (on_type == nullptr) return reads_freely(tensor) || read_instance_attribute(tensor, name);
-  if (domain_.attribute_is_captured(tensor, name)) return true;
-  if (is_pinned(tensor) && Py_IS_TYPE(on_type, &PyGetSetDescr_Type) && domain_.attribute_is_an_object(name)) {
-    const Ref<> value = read_getter(tensor, on_type);
-    if (!value) return false;
-    guards_.add(GetterGuard{tensor, on_type, Ref<>::share(PyDescr_NAME(on_type)), expect(value.get())},
-                tensor);
-    pin(value.get(), {Origin::attribute, tensor, Ref<>::share(name)});
-    return true;
-  }
-  if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) || Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
-    return stop(BreakCode::kReadsMemory, std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
-  }
-  return read_type(type) && pin_class_attribute(type, on_type, name);
-}
-
 // A property, or an instance of a subclass that leaves it to property how it is read.
 static bool is_property(PyObject* object) {
   return PyObject_TypeCheck(object, &PyProperty_Type) &&
@@ -169,6 +150,8 @@ static bool is_property(PyObject* object) {
 // A value found on a class that is guarded, and the functions that it leads to.
 bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
+  if (stands_apart(type, name, value)) return true;
+  if (PyErr_Occurred()) return false;
   pin(value, {Origin::attribute, owner, Ref<>::share(name)});
   if (!read_kind(value)) return false;
   const auto pin_part = [&](const char* part) {

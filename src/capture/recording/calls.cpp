@@ -323,9 +323,10 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
       return all.empty() || before_method_write(method_name(function), all.data(), all.size());
     case NativeEffect::writes_attribute: {
       if (all.size() < 2 || !PyUnicode_Check(all[1])) return true;  // raises
-      if (all.size() == 2) return before_write(all[0], "an attribute");
+      PyObject* value = all.size() == 2 ? nullptr : all[2];
       const bool is_plain = Py_IS_TYPE(function, &PyWrapperDescr_Type);  // object.__setattr__, not setattr()
-      return is_plain ? before_plain_attribute_write(all[0], all[1]) : before_attribute_write(all[0], all[1]);
+      return is_plain ? before_plain_attribute_write(all[0], all[1], value)
+                      : before_attribute_write(all[0], all[1], value);
     }
     case NativeEffect::advances:
       return all.empty() || before_write(all[0], "an iterator");

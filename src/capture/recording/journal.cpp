@@ -3,6 +3,7 @@
 
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
+#include "capture/cpython/type_dict.h"
 #include "capture/guards/guard_set.h"
 
 namespace stator {
@@ -18,7 +19,7 @@ Written& Journal::at(Written::Kind kind, PyObject* object, PyObject* descriptor)
                            ? index_.emplace(object, next).first->second
                            : slots_.emplace(std::pair{object, descriptor}, next).first->second;
   if (found == next) {
-    written_.push_back({kind, Ref<>::share(object), {}, {}, 0, {}, {}, Ref<>::share(descriptor)});
+    written_.push_back({kind, Ref<>::share(object), {}, {}, {}, {}, 0, {}, {}, Ref<>::share(descriptor)});
     if (kind == Written::Kind::list) written_.back().length = PyList_GET_SIZE(object);
   }
   return written_[found];
@@ -36,6 +37,18 @@ bool Journal::dict_key(PyObject* dict, PyObject* key, PyObject* old) {
   const int known = PyDict_Contains(written.keys.get(), key);
   if (known != 0) return known > 0;
   return PyDict_SetItem(written.keys.get(), key, old != nullptr ? old : absent()) == 0;
+}
+
+bool Journal::dict_removal(PyObject* dict, PyObject* key, PyObject* old) {
+  Written& written = at(Written::Kind::dict, dict);
+  if (written.entry) return true;
+  if (!written.order) {
+    const Ref<> entry = dict_at_entry(dict);
+    written.order = Ref<>::steal(entry ? PyDict_Keys(entry.get()) : nullptr);
+    written.removed = Ref<>::steal(PySet_New(nullptr));
+  }
+  return written.order && written.removed && PySet_Add(written.removed.get(), key) == 0 &&
+         dict_key(dict, key, old);
 }
 
 bool Journal::dict_all(PyObject* dict) {
@@ -117,11 +130,32 @@ bool Journal::slot(PyObject* object, PyObject* descriptor) {
   return true;
 }
 
-bool Journal::wrote_key(PyObject* dict, PyObject* key) const {
-  const Written* written = find(dict);
+bool Journal::class_attribute(PyTypeObject* type, PyObject* name) {
+  Written& written = at(Written::Kind::type, reinterpret_cast<PyObject*>(type));
+  if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
+  if (!written.keys) return false;
+  const int known = PyDict_Contains(written.keys.get(), name);
+  if (known != 0) return known > 0;
+  PyObject* old = cpython::own_attribute(type, name);
+  return PyDict_SetItem(written.keys.get(), name, old != nullptr ? old : absent()) == 0;
+}
+
+bool Journal::wrote_key(PyObject* object, PyObject* key) const {
+  const Written* written = find(object);
   if (written == nullptr) return false;
   if (written->entry) return true;
   return written->keys && PyDict_Contains(written->keys.get(), key) == 1;
+}
+
+// The same items under these keys, in this order.
+static Ref<> in_order(PyObject* dict, PyObject* keys) {
+  auto ordered = Ref<>::steal(PyDict_New());
+  for (Py_ssize_t i = 0; ordered && i < PyList_GET_SIZE(keys); i++) {
+    PyObject* key = PyList_GET_ITEM(keys, i);
+    PyObject* value = PyDict_GetItemWithError(dict, key);
+    if (value == nullptr || PyDict_SetItem(ordered.get(), key, value) < 0) return {};
+  }
+  return ordered;
 }
 
 Ref<> Journal::dict_at_entry(PyObject* dict) const {
@@ -138,7 +172,7 @@ Ref<> Journal::dict_at_entry(PyObject* dict) const {
                                                                 : 0;
     if (status < 0) return {};
   }
-  return entry;
+  return entry && written->order ? in_order(entry.get(), written->order.get()) : entry;
 }
 
 Ref<> Journal::list_at_entry(PyObject* list) const {
@@ -153,6 +187,27 @@ Ref<> Journal::list_at_entry(PyObject* list) const {
 }
 
 namespace {
+
+// A key that was removed and comes back stands behind all others.
+int put_back_order(const Written& written) {
+  PyObject* object = written.object.get();
+  const Ref<> entry = in_order(object, written.order.get());
+  if (!entry) return -1;
+  PyDict_Clear(object);
+  return PyDict_Update(object, entry.get());
+}
+
+int put_back_class(const Written& written) {
+  PyObject *name, *old;
+  Py_ssize_t position = 0;
+  PyObject* object = written.object.get();
+  while (PyDict_Next(written.keys.get(), &position, &name, &old)) {
+    PyObject* now = cpython::own_attribute(reinterpret_cast<PyTypeObject*>(object), name);
+    PyObject* before = old == Journal::absent() ? nullptr : old;
+    if (now != before && PyType_Type.tp_setattro(object, name, before) < 0) return -1;
+  }
+  return 0;
+}
 
 int put_back_keys(const Written& written) {
   PyObject *key, *old;
@@ -170,7 +225,7 @@ int put_back_keys(const Written& written) {
     }
     if (status < 0) return status;
   }
-  return 0;
+  return written.order ? put_back_order(written) : 0;
 }
 
 int put_back(const Written& written) {
@@ -205,6 +260,8 @@ int put_back(const Written& written) {
       return Py_TYPE(descriptor)
           ->tp_descr_set(descriptor, object, entry == Journal::absent() ? nullptr : entry);
     }
+    case Written::Kind::type:
+      return put_back_class(written);
   }
   return 0;
 }
@@ -241,6 +298,16 @@ static bool is_as_before(const Written& written) {
       return true;
     case Written::Kind::cell:
       return PyCell_GET(object) == (entry == Journal::absent() ? nullptr : entry);
+    case Written::Kind::slot: {
+      const Ref<> now = read_slot(object, written.descriptor.get());
+      return now.get() == (entry == Journal::absent() ? nullptr : entry);
+    }
+    case Written::Kind::type:
+      while (PyDict_Next(written.keys.get(), &position, &key, &old)) {
+        PyObject* now = cpython::own_attribute(reinterpret_cast<PyTypeObject*>(object), key);
+        if (now != (old == Journal::absent() ? nullptr : old)) return false;
+      }
+      return true;
     default:
       return true;
   }

@@ -17,11 +17,13 @@ namespace stator {
 
 // One object that was written to.
 struct Written {
-  enum class Kind : uint8_t { dict, list, set, deque, cell, slot };
+  enum class Kind : uint8_t { dict, list, set, deque, cell, slot, type };
   Kind kind;
   Ref<> object;
   Ref<> entry;            // everything it held at entry, where any of it may change; a cell's content
-  Ref<> keys;             // dict, set: each key that is written, with its old value or absent()
+  Ref<> keys;             // dict, set, type: each key that is written, with its old value or absent()
+  Ref<> order;            // dict: the keys at entry, where one was removed
+  Ref<> removed;          // dict: keys that were removed, whether or not they came back
   Py_ssize_t length = 0;  // list: at entry
   std::map<Py_ssize_t, Ref<>> items;           // list: old items by index
   std::vector<std::pair<bool, Ref<>>> pushed;  // deque: to the left?, the item
@@ -32,6 +34,7 @@ class Journal {
  public:
   // Each is told before the write that it names; false with a Python error set.
   bool dict_key(PyObject* dict, PyObject* key, PyObject* old);  // old: what is there, or nullptr
+  bool dict_removal(PyObject* dict, PyObject* key, PyObject* old);
   bool dict_all(PyObject* dict);
   bool list_tail(PyObject* list);
   bool list_item(PyObject* list, Py_ssize_t index);
@@ -41,10 +44,12 @@ class Journal {
   bool deque_push(PyObject* deque, bool left, PyObject* item);
   bool cell(PyObject* cell);
   bool slot(PyObject* object, PyObject* descriptor);
+  bool class_attribute(PyTypeObject* type, PyObject* name);
 
   bool empty() const { return written_.empty(); }
   const Written* find(PyObject* object) const;
-  bool wrote_key(PyObject* dict, PyObject* key) const;
+  // A dictionary's key, or an attribute of a class.
+  bool wrote_key(PyObject* object, PyObject* key) const;
   bool wrote_slot(PyObject* object, PyObject* descriptor) const {
     return slots_.count({object, descriptor}) != 0;
   }

@@ -31,7 +31,13 @@ PyObject* Recording::stand_in(PyObject* container, PyObject* key) const {
 }
 
 bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
-  if (PyDict_Check(container)) {
+  if (PyTypeObject* type = class_with(container)) {
+    guards_.keep(key);
+    guards_.set_apart(type, key);
+    if (!journal_.class_attribute(type, key) ||
+        PyType_Type.tp_setattro(reinterpret_cast<PyObject*>(type), key, stands.get()) < 0)
+      return false;
+  } else if (PyDict_Check(container)) {
     if (!journal_.dict_key(container, key, value) || PyDict_SetItem(container, key, stands.get()) < 0)
       return false;
   } else {
@@ -61,7 +67,7 @@ bool Recording::see_tensor(PyObject* container, PyObject* key, PyObject* value, 
   Ref<> tracer = capture_.input(value, name, changing, guard);
   if (!tracer || !guard) return false;
   if (changing != 0) expect_symbols();
-  make_given(tracer.get());
+  make_given_tensor(tracer.get(), value, name);
   guards_.add(TensorItemGuard{container, HeldKey(key), name, std::move(guard)}, container);
   placed_tensors_.push_back(Ref<>::share(value));
   return place(container, key, value, std::move(tracer));

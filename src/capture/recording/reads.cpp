@@ -24,6 +24,9 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
+  if (PyTypeObject* type = class_with(dict);
+      type != nullptr && journal_.wrote_key(reinterpret_cast<PyObject*>(type), key))
+    return true;
   PyObject* value = look_up(dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
   if (value != nullptr && see_place(dict, key, value)) return true;
@@ -37,6 +40,10 @@ bool Recording::read_dict(PyObject* dict, bool by_value) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (guards_.dict(dict).whole) return true;
+  if (PyTypeObject* type = class_with(dict);
+      type != nullptr && journal_.find(reinterpret_cast<PyObject*>(type)) != nullptr)
+    return stop(BreakCode::kUnguardable,
+                std::string("class ") + type->tp_name + " is looked through after a write to it");
   std::vector<DictGuard::Read> reads;
   PyObject *key, *value;
   Py_ssize_t position = 0;
@@ -112,11 +119,10 @@ bool Recording::read_type(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!guards_.once(type)) return true;
   if (is_fresh(object)) return true;
-  if (type_version(type) == 0)
-    return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " changes too often");
   Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   if (!alive) return false;
-  guards_.add(TypeGuard{type, std::move(alive), type->tp_version_tag, TypeContents::of(type)}, object);
+  const unsigned int version = type_version(type);
+  guards_.add(TypeGuard{type, std::move(alive), version, TypeContents::of(type), nullptr}, object);
   return true;
 }
 

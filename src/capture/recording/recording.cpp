@@ -275,9 +275,9 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       return read_attribute_behind(TOP(2), by_class ? of : Py_TYPE(TOP(1)), name(argument >> 2));
     }
     case Opcode::STORE_ATTR:
-      return before_attribute_write(TOP(1), name(argument));
+      return before_attribute_write(TOP(1), name(argument), TOP(2));
     case Opcode::DELETE_ATTR:
-      return before_write(TOP(1), "an attribute") && read_setter(TOP(1), name(argument));
+      return before_attribute_write(TOP(1), name(argument), nullptr);
 
     case Opcode::BINARY_SUBSCR:
       return before_subscript(TOP(2), TOP(1));

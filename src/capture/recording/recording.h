@@ -116,6 +116,10 @@ class Recording {
   // A container of the call's arguments: its contents are guarded with the call, so reads are free; writes
   // are the caller's to see.
   void make_given(PyObject* object) { given_.insert(object); }
+  // A tensor that the call brings, and the tracer that stands for it: in the order of the call's tensors.
+  void make_given_tensor(PyObject* tracer, PyObject* real, const std::string& name);
+  // Tensors of the call that must be given as they are.
+  const std::unordered_set<PyObject*>& wanted_by_identity() const { return wanted_by_identity_; }
   bool reads_freely(PyObject* object) const { return is_fresh(object) || given_.count(object) != 0; }
   // Its contents may be looked at: fresh, pinned, or of a kind that never changes.
   bool is_known(PyObject* object) const;
@@ -202,8 +206,12 @@ class Recording {
   bool before_list_write(PyObject* list, PyObject* index);
   bool before_item_write(PyObject* container, PyObject* key, bool removes);
   bool before_in_place(PyObject* left, PyObject* right, int operation);
-  bool before_attribute_write(PyObject* owner, PyObject* name);
-  bool before_plain_attribute_write(PyObject* owner, PyObject* name);
+  // `value` is nullptr where the attribute is deleted.
+  bool before_attribute_write(PyObject* owner, PyObject* name, PyObject* value);
+  bool before_plain_attribute_write(PyObject* owner, PyObject* name, PyObject* value);
+  bool before_dict_attribute_write(PyObject* dict, PyObject* name, PyObject* value);
+  bool before_class_attribute_write(PyTypeObject* type, PyObject* name, PyObject* value);
+  bool before_tensor_attribute_write(PyObject* tensor, PyObject* name, PyObject* value);
   bool before_cell_write(PyObject* cell);
   bool before_method_write(std::string_view method, PyObject* const* arguments, size_t count);
   bool is_writable(PyObject* object) const { return is_pinned(object) || given_.count(object) != 0; }
@@ -214,6 +222,18 @@ class Recording {
   bool read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* name);
   bool before_intrinsic(int number, PyObject* operand);
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
+  bool read_given_attribute(PyObject* tracer, PyObject* name);
+  bool want_by_identity(PyObject* tracer);
+  // A value that was found on a class or one of its bases.
+  void note_class_read(PyObject* name, PyObject* value);
+  // Whether a symbol or tracer stands there, or what this run wrote: no guard on the class covers it.
+  bool stands_apart(PyTypeObject* type, PyObject* name, PyObject* value);
+  PyObject* dict_of_class(PyTypeObject* type);
+  // Of those whose dictionaries were given out by dict_of_class; nullptr: another one.
+  PyTypeObject* class_with(PyObject* dict) const {
+    const auto found = class_dicts_.find(dict);
+    return found == class_dicts_.end() ? nullptr : found->second;
+  }
   void read_class_of(PyObject* object);
   bool read_kind(PyObject* value);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
@@ -279,6 +299,17 @@ class Recording {
   };
   std::vector<StandIn> stand_ins_;
   std::vector<Ref<>> placed_tensors_;
+  struct GivenTensor {
+    size_t index;  // among the tensors of the call
+    PyObject* real;
+    std::string name;
+    std::vector<PyObject*> read;  // names of attributes that are guarded
+  };
+  std::unordered_map<PyObject*, GivenTensor> given_tensors_;
+  size_t given_tensor_count_ = 0;
+  std::unordered_set<PyObject*> wanted_by_identity_;
+  std::unordered_set<PyObject*> class_values_read_;  // names of attributes
+  std::unordered_map<PyObject*, PyTypeObject*> class_dicts_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
   PyFunctionObject* proven_function_ = nullptr;

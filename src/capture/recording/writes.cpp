@@ -119,46 +119,57 @@ bool Recording::before_in_place(PyObject* left, PyObject* right, int operation) 
   return before_write(left, "an operand");
 }
 
-bool Recording::before_attribute_write(PyObject* owner, PyObject* name) {
+bool Recording::before_attribute_write(PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
-  if (has_python_method(type, "__setattr__")) return read_behaviour(owner);
+  if (has_python_method(type, value != nullptr ? "__setattr__" : "__delattr__")) return read_behaviour(owner);
   // C code of a class's own (that of threading.local, say) may write anywhere.
   const bool is_plain = type->tp_setattro == PyObject_GenericSetAttr || PyModule_Check(owner) ||
-                        PyType_Check(owner) || domain_.is_tensor(owner);
+                        type->tp_setattro == PyType_Type.tp_setattro || domain_.is_tensor(owner) ||
+                        has_python_method(type, value != nullptr ? "__delattr__" : "__setattr__");
   if (!is_plain) return before_write(owner, "an attribute");
-  return before_plain_attribute_write(owner, name);
+  return before_plain_attribute_write(owner, name, value);
 }
 
-// The write of object.__setattr__.
-bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name) {
+// The write of object.__setattr__ and type.__setattr__.
+bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
   if (PyModule_Check(owner)) {
-    if (!is_known(owner)) return before_write(owner, "an attribute");
+    if (!is_known(owner) || value == nullptr) return before_write(owner, "an attribute");
     PyObject* dict = PyModule_GetDict(owner);
     pin(dict, {Origin::dict_of, owner, {}});
     return before_key_write(dict, name);
   }
-  if (domain_.is_tensor(owner)) {
-    return stop(BreakCode::kOutsideEffect,
-                std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor is written");
-  }
-  if (PyType_Check(owner)) return before_write(owner, "an attribute");
+  if (domain_.is_tensor(owner)) return before_tensor_attribute_write(owner, name, value);
+  if (PyType_Check(owner))
+    return before_class_attribute_write(reinterpret_cast<PyTypeObject*>(owner), name, value);
   if (!read_behaviour(owner)) return false;
   PyObject* on_type = _PyType_Lookup(type, name);
+  if (on_type != nullptr) note_class_read(name, on_type);
   if (on_type != nullptr && Py_TYPE(on_type)->tp_descr_set != nullptr) {
     if (Py_IS_TYPE(on_type, &PyProperty_Type)) return pin_class_attribute(type, on_type, name);
-    if (has_python_method(Py_TYPE(on_type), "__set__")) return pin_class_attribute(type, on_type, name);
-    if (is_fresh(owner)) return true;
-    if (Py_IS_TYPE(on_type, &PyMemberDescr_Type) && is_writable(owner))
-      return read_object(owner) && before_replacing(read_slot(owner, on_type).get()) &&
-             journal_.slot(owner, on_type);
+    if (has_python_method(Py_TYPE(on_type), value != nullptr ? "__set__" : "__delete__"))
+      return pin_class_attribute(type, on_type, name);
+    if (is_fresh(owner)) return value != nullptr || read_setter(owner, name);
+    if (Py_IS_TYPE(on_type, &PyMemberDescr_Type) && is_writable(owner)) {
+      // An empty slot cannot be emptied.
+      if (!(value != nullptr ? read_object(owner) : read_instance_attribute(owner, name))) return false;
+      return before_replacing(read_slot(owner, on_type).get()) && journal_.slot(owner, on_type);
+    }
     return before_write(owner, "an attribute");
   }
   if (is_fresh(owner)) return true;
   if (!is_writable(owner) || !read_object(owner)) return before_write(owner, "an attribute");
   PyObject** slot = _PyObject_GetDictPtr(owner);
   if (slot == nullptr || *slot == nullptr) return before_write(owner, "an attribute");
-  return before_key_write(*slot, name);
+  return before_dict_attribute_write(*slot, name, value);
+}
+
+bool Recording::before_dict_attribute_write(PyObject* dict, PyObject* name, PyObject* value) {
+  if (value != nullptr) return before_key_write(dict, name);
+  if (!read_dict_item(dict, name)) return false;
+  PyObject* old = look_up(dict, name);
+  if (old == nullptr) return !PyErr_Occurred();  // raises
+  return before_replacing(old) && journal_.dict_removal(dict, name, old);
 }
 
 bool Recording::before_cell_write(PyObject* cell) {

@@ -1,0 +1,95 @@
+// capture/recording/class_attributes.cpp: attributes of classes that a capture reads and writes.
+//
+// A guard on a class covers all that it holds, so a read has none of its own. An attribute that is written,
+// or that changes between calls, is set apart: guards on classes leave it out, and what was read of it is
+// guarded as an item of the class's dictionary.
+#include "capture/cpython/exported.h"
+#include "capture/cpython/type_dict.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+namespace {
+
+// Guards know names by their address, as CPython's own dictionaries of classes do.
+Ref<> interned(PyObject* name) {
+  PyObject* one = Py_NewRef(name);
+  PyUnicode_InternInPlace(&one);
+  return Ref<>::steal(one);
+}
+
+// What a lookup takes as it is. Methods and descriptors are read all the time, and hardly ever replaced.
+bool is_plain_value(PyObject* value) { return Py_TYPE(value)->tp_descr_get == nullptr; }
+
+PyTypeObject* holder_of(PyTypeObject* type, PyObject* name) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (cpython::own_attribute(base, name) != nullptr) return base;
+  }
+  return nullptr;
+}
+
+bool is_changeable(PyTypeObject* type) {
+  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
+
+}  // namespace
+
+// Pinned; borrowed: it lives as long as the class.
+PyObject* Recording::dict_of_class(PyTypeObject* type) {
+  PyObject* dict = cpython::type_dict(type).get();
+  pin(dict, {Origin::dict_of, reinterpret_cast<PyObject*>(type), {}});
+  class_dicts_.emplace(dict, type);
+  return dict;
+}
+
+void Recording::note_class_read(PyObject* name, PyObject* value) {
+  if (!is_plain_value(value)) return;
+  const Ref<> one = interned(name);
+  if (class_values_read_.insert(one.get()).second) guards_.keep(one.get());
+}
+
+bool Recording::stands_apart(PyTypeObject* type, PyObject* name, PyObject* value) {
+  if (!is_plain_value(value)) return false;
+  note_class_read(name, value);
+  const bool may_vary = varying_ != nullptr && varying_->has_places();
+  if (!may_vary && class_dicts_.empty()) return false;
+  const Ref<> one = interned(name);
+  PyTypeObject* holder = holder_of(type, one.get());
+  if (holder == nullptr || !is_changeable(holder)) return false;
+  auto* object = reinterpret_cast<PyObject*>(holder);
+  if (journal_.wrote_key(object, one.get())) return true;
+  if (!may_vary) return false;
+  pin(object,
+      {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__mro__"))});
+  return see_place(dict_of_class(holder), one.get(), value);
+}
+
+bool Recording::before_class_attribute_write(PyTypeObject* type, PyObject* name, PyObject* value) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (is_fresh(object) || !is_changeable(type)) return true;  // the latter raises
+  PyTypeObject* metaclass = Py_TYPE(object);
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) return false;
+  // Names with two underscores are slots of the class, or the metaclass's own.
+  if (!is_pinned(object) || value == nullptr || std::string_view(text).starts_with("__"))
+    return before_write(object, "an attribute");
+  if (!read_type(type) || !read_type(metaclass)) return false;
+  PyObject* on_metaclass = _PyType_Lookup(metaclass, name);
+  if (on_metaclass != nullptr && Py_TYPE(on_metaclass)->tp_descr_set != nullptr) {
+    if (Py_IS_TYPE(on_metaclass, &PyProperty_Type)) return pin_class_attribute(metaclass, on_metaclass, name);
+    return before_write(object, "an attribute");
+  }
+  const Ref<> one = interned(name);
+  if (journal_.wrote_key(object, one.get())) return true;
+  PyObject* old = cpython::own_attribute(type, one.get());
+  if (!before_replacing(old)) return false;
+  guards_.keep(one.get());
+  guards_.set_apart(type, one.get());
+  PyObject* dict = dict_of_class(type);
+  // It may have been read, by whatever way that leads here.
+  if (old == nullptr || !is_plain_value(old) || class_values_read_.count(one.get()) != 0)
+    guards_.read(dict, one.get(), old);
+  return journal_.class_attribute(type, one.get());
+}
+
+}  // namespace stator
