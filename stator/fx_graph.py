@@ -94,10 +94,20 @@ class GraphBuilder:
         node.meta = NodeMeta({"val": self._symbols.ints[index], "source": source}, self._make)
         return node
 
-    def arithmetic(self, function: Callable[..., Any], left: Any, right: Any) -> Any:
-        """An operation on ints of which some are symbolic."""
-        node = self.graph.create_node("call_function", function, (left, right))
-        values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in (left, right)]
+    def real(self, index: int, source: str, value: int) -> fx.Node:
+        """A symbolic float: a tensor among the inputs and the number in it, as in Dynamo's graphs."""
+        node = self.graph.placeholder(f"f{index}")
+        self._fakes.add_number(value, self._symbols.reals[index])
+        node.meta = self._meta(value, 0)
+        node.meta["source"] = source
+        number = self.graph.create_node("call_method", "item", (node,))
+        number.meta = NodeMeta({"val": self._symbols.reals[index]}, self._make)
+        return number
+
+    def arithmetic(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """An operation on numbers of which some are symbolic."""
+        node = self.graph.create_node("call_function", function, operands)
+        values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in operands]
         node.meta = NodeMeta({"val": function(*values)}, self._make)
         return node
 

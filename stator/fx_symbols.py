@@ -1,6 +1,6 @@
 """Symbols of a captured graph as those of a torch ShapeEnv, and what a backend then relied on of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]
@@ -10,10 +10,15 @@ import torch
 
 
 class Symbols:
-    """The symbolic ints of one graph: `ints[i]` is torch's for the graph's symbol i."""
+    """The symbols of one graph: `ints[i]` and `reals[i]` are torch's for the graph's symbol i."""
 
-    def __init__(self, rows: Iterable[tuple[str, int, bool]]) -> None:
-        """`rows` have name, value at the capture, and whether it is a size, which is at least 2."""
+    def __init__(
+        self, rows: Iterable[tuple[str, int, bool]], reals: Iterable[tuple[str, float]] = ()
+    ) -> None:
+        """`rows` have name, value at the capture, and whether it is a size, which is at least 2.
+
+        `reals` are floats: source and value at the capture.
+        """
         from torch._dynamo.source import ConstantSource
         from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
@@ -27,17 +32,45 @@ class Symbols:
             symbol = make(hint, source=origin, dynamic_dim=DimDynamic.DYNAMIC)
             self.ints.append(self.env.create_symintnode(symbol, hint=hint, source=origin))
             self._ours[symbol] = name, hint
+        self.reals: list[float | torch.SymFloat] = []
+        self._reals: dict[sympy.Symbol, int] = {}
+        self._hints: list[float] = []
+        for source, value in reals:
+            origin = ConstantSource(source_name=f"stator_{source}")
+            symbol = self.env.create_unspecified_symbol(value, origin, DimDynamic.DYNAMIC)
+            self._reals[symbol] = len(self.reals)
+            self._hints.append(value)
+            self.reals.append(self.env.create_symfloatnode(symbol, hint=value, source=origin))
 
     def guards(self) -> list[str]:
         """What the backend found out and used, in the words of src/core/shape/text.h."""
+        texts: dict[str, None] = {}
+        for condition in self._conditions():
+            if not condition.free_symbols & self._reals.keys():
+                texts.update(dict.fromkeys(self._texts(condition)))
+        return list(texts)
+
+    def real_comparisons(self) -> list[tuple[str, Any, Any]]:
+        """The same of floats: comparisons ("<", "<=" or "=="), whose outcome must stay what it was.
+
+        An operand is a number, ("symbol", i), or an operation and its two operands.
+        """
+        found: list[tuple[str, Any, Any]] = []
+        for condition in self._conditions():
+            used = condition.free_symbols & self._reals.keys()
+            if not used:
+                continue
+            try:
+                found.append(_real_comparison(condition, self._reals))
+            except NotImplementedError:
+                found += [("==", ("symbol", i), self._hints[i]) for i in (self._reals[each] for each in used)]
+        return found
+
+    def _conditions(self) -> Iterator[sympy.Basic]:
         found: list[sympy.Basic] = [guard.expr for guard in self.env.guards]
         found += [sympy.Eq(old, new, evaluate=False) for old, new in self.env.replacements.items()]
-        texts: dict[str, None] = {}
         for condition in found:
-            for part in sympy.And.make_args(condition):
-                for text in self._texts(part):
-                    texts[text] = None
-        return list(texts)
+            yield from sympy.And.make_args(condition)
 
     def _texts(self, condition: Any) -> list[str]:
         if condition is sympy.true:
@@ -98,3 +131,38 @@ def _text(expression: Any, names: dict[Any, tuple[str, int]]) -> str:
     if kind in _EXTREMA:
         return f"{_EXTREMA[kind]}({', '.join(map(of, expression.args))})"
     raise NotImplementedError(str(expression))
+
+
+def _real_comparison(condition: Any, reals: dict[Any, int]) -> tuple[str, Any, Any]:
+    """A comparison of floats as operations; NotImplementedError where it is something else."""
+    kind = type(condition)
+    if isinstance(condition, sympy.Not):
+        return _real_comparison(condition.args[0], reals)
+    if kind in _OPPOSITES:
+        return _real_comparison(_OPPOSITES[kind](condition.rhs, condition.lhs, evaluate=False), reals)
+    if kind not in _COMPARISONS:
+        raise NotImplementedError(str(condition))
+    sign = "==" if kind is sympy.Ne else _COMPARISONS[kind]  # only the outcome counts
+    return sign, _real_operand(condition.lhs, reals), _real_operand(condition.rhs, reals)
+
+
+_REAL_OPERATIONS = {
+    sympy.Add: "add",
+    sympy.Mul: "mul",
+    functions.FloatPow: "pow",
+    functions.FloatTrueDiv: "truediv",
+}
+
+
+def _real_operand(expression: Any, reals: dict[Any, int]) -> Any:
+    if expression in reals:
+        return "symbol", reals[expression]
+    if expression.is_number and expression.is_real:
+        return float(expression)
+    operation = _REAL_OPERATIONS.get(type(expression))
+    if operation is None:
+        raise NotImplementedError(str(expression))
+    first, *rest = (_real_operand(each, reals) for each in expression.args)
+    for each in rest:
+        first = operation, first, each
+    return first

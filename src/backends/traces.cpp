@@ -2,6 +2,7 @@
 #include "backends/traces.h"
 
 #include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <unordered_set>

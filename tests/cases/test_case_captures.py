@@ -99,24 +99,26 @@ def test_hook_id(backend: str) -> None:
     model = torch.nn.Linear(3, 3)
     compiled = stator.compile(model, backend=backend)
     x = torch.randn(2, 3)
+    counts = []
     with warnings.catch_warnings(record=True):
-        for i in range(12):
+        for i in range(30):
             handle = model.register_forward_hook(lambda module, args, out: out * 2)
             assert torch.equal(compiled(x), torch.nn.functional.linear(x, model.weight, model.bias) * 2), i
             handle.remove()
-    assert captures(compiled) <= 8
+            counts.append(captures(compiled))
+    assert counts[20] == counts[-1]  # those of the functions that are called among them
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", [*BACKENDS, "aot_eager"])
 def test_lr_schedule(backend: str) -> None:
     def program(x: torch.Tensor, rate: float) -> torch.Tensor:
-        return x - rate * x
+        return x - rate * x / (1 + rate) ** 2
 
     compiled = stator.compile(program, backend=backend)
     x = torch.randn(4)
     for i in range(20):
         rate = 0.1 * 0.9**i
-        assert torch.equal(compiled(x, rate), x - rate * x)
+        assert torch.equal(compiled(x, rate), program(x, rate))
     assert captures(compiled) <= 2
 
 

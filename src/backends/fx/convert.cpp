@@ -44,7 +44,23 @@ py::object make_symbols(const shape::Context& shapes) {
   py::list rows;
   for (const shape::Symbol& symbol : shapes.symbols())
     rows.append(py::make_tuple(symbol.name, symbol.hint.value(), symbol.range.low >= 2));
-  return py::module_::import("stator.fx_symbols").attr("Symbols")(rows);
+  py::list reals;
+  for (const shape::RealSymbol& symbol : shapes.real_symbols())
+    reals.append(py::make_tuple(symbol.source, shapes.reals()[symbol.real].hint));
+  return py::module_::import("stator.fx_symbols").attr("Symbols")(rows, reals);
+}
+
+// What computes a float of other floats, as Python does.
+py::object float_function(ir::OpId op) {
+  const auto named = [](const char* name) { return py::module_::import("operator").attr(name); };
+  if (op == ir::op::kFloatAdd) return named("add");
+  if (op == ir::op::kFloatSub) return named("sub");
+  if (op == ir::op::kFloatMul) return named("mul");
+  if (op == ir::op::kFloatDiv) return named("truediv");
+  if (op == ir::op::kFloatPow) return named("pow");
+  if (op == ir::op::kFloatNeg) return named("neg");
+  if (op == ir::op::kFloatOf) return py::module_::import("torch").attr("sym_float");
+  return {};
 }
 
 // (file, line, function) of each frame, outermost first.
@@ -88,7 +104,7 @@ class Converter {
     const shape::Context& shapes = graph_.shapes();
     py::object symbols = py::none();
     std::vector<py::object> symbol_ints;
-    if (!shapes.symbols().empty()) {
+    if (shapes.has_symbols()) {
       symbols = make_symbols(shapes);
       for (const py::handle& each : symbols.attr("ints"))
         symbol_ints.push_back(py::reinterpret_borrow<py::object>(each));
@@ -108,7 +124,7 @@ class Converter {
                                   symbols);
     call_ = builder_.attr("call");
     item_ = builder_.attr("item");
-    constant_ = [this](py::object object) { return builder_.attr("constant")(object); };
+    constant_ = [this](const py::object& object) { return builder_.attr("constant")(object); };
     dim_ = [this](shape::Dim dim) { return expressions_->of(dim); };
   }
 
@@ -118,8 +134,15 @@ class Converter {
       placeholders.push_back(builder_.attr("symbol")(placeholders.size(), symbol.source));
     expressions_ =
         std::make_unique<Expressions>(graph_.shapes(), std::move(placeholders), builder_.attr("arithmetic"));
+    size_t reals = 0;
+    for (const ir::Input& input : graph_.inputs()) {
+      if (is_float(input))
+        values_[index(input.value)] =
+            builder_.attr("real")(reals++, graph_.text(input.source), index(input.value));
+    }
     std::unordered_map<uint32_t, size_t> input_of;
     for (const ir::Input& input : graph_.inputs()) {
+      if (is_float(input)) continue;
       const uint32_t value = index(input.value);
       input_of.emplace(value, input_of.size());
       const size_t position = input_of.size() - 1;
@@ -146,6 +169,10 @@ class Converter {
   }
 
  private:
+  bool is_float(const ir::Input& input) const {
+    return graph_.value(input.value).kind == ir::ValueKind::kFloat;
+  }
+
   void convert_node(const ir::Node& node) {
     const ir::Operator& op = graph_.op_of(node);
     if (op.flags.has(ir::OpFlag::kMode)) return mode(node, op.name);
@@ -155,6 +182,12 @@ class Converter {
     }
     if (node.op == ir::op::kIntOf) {
       values_[index(node.first_output)] = operand(graph_.operands(node)[0]);
+      return;
+    }
+    if (const py::object function = float_function(node.op)) {
+      py::tuple arguments(graph_.operands(node).size());
+      for (size_t i = 0; i < arguments.size(); i++) arguments[i] = operand(graph_.operands(node)[i]);
+      values_[index(node.first_output)] = builder_.attr("arithmetic")(function, *arguments);
       return;
     }
     if (node.op == data_operator()) {

@@ -24,7 +24,8 @@ struct Converted {
 };
 
 // Nodes in the order of the graph, one call_function of an OpOverload each, with getitem nodes for operators
-// that return several values. Symbols of the graph are inputs that come before the tensors. `examples` are
+// that return several values. Symbols of the graph are inputs that come before the tensors: ints,
+// then floats as tensors of no dimensions. `examples` are
 // the tensors of the capture, one per input; so are `sources`, empty where the input's own name says it.
 // Throws where the graph holds what torch.fx cannot express.
 Converted convert(const std::shared_ptr<Session>& session, const py::list& examples,

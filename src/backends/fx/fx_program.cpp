@@ -2,6 +2,7 @@
 #include "backends/fx/fx_program.h"
 
 #include <ATen/ThreadLocalState.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <optional>
@@ -24,6 +25,7 @@ class FxProgram final : public TensorProgram {
         callable_(std::move(callable)),
         inputs_(session_->inputs.size()),
         symbols_(session_->shapes().symbols().size()),
+        reals_(session_->shapes().real_symbols().size()),
         traces_(traces_of(session_->graph)) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
     session_->inputs.clear();  // tensors die where the program lets them die
@@ -65,11 +67,17 @@ class FxProgram final : public TensorProgram {
 
  private:
   Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
-    if (symbols_ == 0) return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
+    if (symbols_ == 0 && reals_ == 0)
+      return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
     std::vector<Ref<>> numbers;
     std::vector<PyObject*> all;
     for (size_t i = 0; i < symbols_; i++) {
       numbers.push_back(Ref<>::steal(PyLong_FromLongLong(bindings.ints[i])));
+      if (!numbers.back()) return {};
+      all.push_back(numbers.back().get());
+    }
+    for (size_t i = 0; i < reals_; i++) {
+      numbers.push_back(Ref<>::steal(THPVariable_Wrap(at::scalar_tensor(bindings.reals[i], at::kDouble))));
       if (!numbers.back()) return {};
       all.push_back(numbers.back().get());
     }
@@ -83,12 +91,36 @@ class FxProgram final : public TensorProgram {
   Ref<> callable_;
   size_t inputs_;   // tensors
   size_t symbols_;  // ints that come before them
+  size_t reals_;    // floats between the two
   RunTraces traces_;
   Py_ssize_t returned_ = 0;
 };
 
+// An operand of stator.fx_symbols.Symbols.real_comparisons.
+shape::RealId real_of(shape::Context& shapes, const py::handle& operand) {
+  if (!py::isinstance<py::tuple>(operand)) return shapes.reals().constant(operand.cast<double>());
+  const auto row = operand.cast<py::tuple>();
+  const auto name = row[0].cast<std::string>();
+  if (name == "symbol") return shapes.real_symbols()[row[1].cast<size_t>()].real;
+  const auto kind = name == "add"   ? shape::RealKind::kAdd
+                    : name == "mul" ? shape::RealKind::kMul
+                    : name == "pow" ? shape::RealKind::kPow
+                                    : shape::RealKind::kDiv;
+  const shape::RealId left = real_of(shapes, row[1]);
+  return shapes.reals().binary(kind, left, real_of(shapes, row[2]));
+}
+
 // What the backend relied on of the symbols is checked by every call.
-void add_guards(shape::Context& shapes, const py::list& guards) {
+void add_guards(shape::Context& shapes, const py::object& symbols) {
+  for (const py::handle& each : symbols.attr("real_comparisons")()) {
+    const auto row = each.cast<py::tuple>();
+    const auto sign = row[0].cast<std::string>();
+    const auto kind = sign == "<"    ? shape::RealGuard::Kind::kLess
+                      : sign == "<=" ? shape::RealGuard::Kind::kLessEqual
+                                     : shape::RealGuard::Kind::kEqual;
+    shapes.decide(kind, real_of(shapes, row[1]), real_of(shapes, row[2]));
+  }
+  const py::list guards = symbols.attr("guards")();
   for (const py::handle& each : guards) {
     const std::string text = each.cast<std::string>();
     const shape::ParsedExpr parsed = shape::parse_expr(shapes, text);
@@ -111,7 +143,7 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
       py::module_::import("stator.backends.handover")
           .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols);
   if (callable.is_none()) return nullptr;
-  if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols.attr("guards")());
+  if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols);
   return std::make_unique<FxProgram>(std::move(session), std::move(converted),
                                      Ref<>::steal(callable.release().ptr()));
 }

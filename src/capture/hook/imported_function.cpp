@@ -19,12 +19,28 @@ struct Search {
   bool found = false;
 };
 
-// The table may have been made read-only once the library was loaded.
-bool overwrite(void** slot, void* value) {
+// The tables of a library are given as numbers.
+template <class T>
+T* pointer(uintptr_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// What the dynamic linker makes read-only once the library is loaded.
+bool is_sealed(const dl_phdr_info* info, uintptr_t address) {
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type == PT_GNU_RELRO && address - info->dlpi_addr - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
+
+bool overwrite(const dl_phdr_info* info, uintptr_t slot, void* value) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  void* const start = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(slot) & ~(page - 1));
-  if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return false;
-  __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+  void* const start = pointer<void>(slot & ~(page - 1));
+  const bool sealed = is_sealed(info, slot);
+  if (sealed && mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return false;
+  __atomic_store_n(pointer<void*>(slot), value, __ATOMIC_RELEASE);
+  if (sealed) mprotect(start, page, PROT_READ);
   return true;
 }
 
@@ -36,7 +52,7 @@ int visit(dl_phdr_info* info, size_t, void* data) {
   const ElfW(Dyn)* dynamic = nullptr;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-      dynamic = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+      dynamic = pointer<const ElfW(Dyn)>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
   }
   const ElfW(Sym)* symbols = nullptr;
   const char* strings = nullptr;
@@ -48,19 +64,19 @@ int visit(dl_phdr_info* info, size_t, void* data) {
     const auto address = entry->d_un.d_ptr;  // glibc has added the load address
     switch (entry->d_tag) {
       case DT_SYMTAB:
-        symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+        symbols = pointer<const ElfW(Sym)>(address);
         break;
       case DT_STRTAB:
-        strings = reinterpret_cast<const char*>(address);
+        strings = pointer<const char>(address);
         break;
       case DT_JMPREL:
-        calls = reinterpret_cast<const ElfW(Rela)*>(address);
+        calls = pointer<const ElfW(Rela)>(address);
         break;
       case DT_PLTRELSZ:
         calls_size = entry->d_un.d_val;
         break;
       case DT_RELA:
-        others = reinterpret_cast<const ElfW(Rela)*>(address);
+        others = pointer<const ElfW(Rela)>(address);
         break;
       case DT_RELASZ:
         others_size = entry->d_un.d_val;
@@ -75,8 +91,7 @@ int visit(dl_phdr_info* info, size_t, void* data) {
       const auto kind = ELF64_R_TYPE(table[i].r_info);
       if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) continue;
       if (search.name != strings + symbols[ELF64_R_SYM(table[i].r_info)].st_name) continue;
-      void** const slot = reinterpret_cast<void**>(info->dlpi_addr + table[i].r_offset);
-      search.found = overwrite(slot, search.instead) || search.found;
+      search.found = overwrite(info, info->dlpi_addr + table[i].r_offset, search.instead) || search.found;
     }
   };
   replace_in(calls, calls_size);

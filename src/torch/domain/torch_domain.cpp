@@ -119,7 +119,7 @@ class TorchCapture final : public DomainCapture {
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
                PyObject* backend)
       : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)) {
-    // torch.fx backends have no numbers among the values of a graph.
+    // torch.fx backends are given no numbers that are read off tensors.
     session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
@@ -185,7 +185,6 @@ class TorchCapture final : public DomainCapture {
     try {
       shape::Context& shapes = session_->shapes();
       if (PyFloat_CheckExact(value)) {
-        if (!session_->reads_numbers) return {};
         const auto real = shapes.real_symbol(PyFloat_AS_DOUBLE(value), name);
         if (!real) return {};
         session_->add_real_input(*real, name);
