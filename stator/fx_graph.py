@@ -144,6 +144,9 @@ class GraphBuilder:
         node.meta = self._meta(value, line)
         return node
 
+    def set_data(self, of: fx.Node, data: fx.Node, line: int) -> None:
+        self._function(torch.ops.aten.set_data.default, (of, data), line)
+
     def opaque(self, call: Any, tensors: list[fx.Node], first: int, line: int) -> list[fx.Node]:
         """A function that is allowed in the graph, by itself; its tensors, numbered from `first`."""
         args, kwargs = call.arguments(tensors)

@@ -15,13 +15,14 @@ namespace stator {
 // What a C function may do, as far as the domain knows it.
 enum class CallKind : uint8_t {
   unknown,
-  pure,      // reads its arguments and nothing else
-  tensor,    // operators on tensors: the dispatcher records them
-  modes,     // changes the thread's modes, which the domain records and undoes
-  reads,     // looks at values that only a run has: cannot be captured
-  forward,   // bound to a class: calls its Python function `forward` with a new object and the arguments
-  autograd,  // the same, and adds to the history of gradients: cannot be captured
-  script,    // a scripted function that would add to the history of gradients: cannot be captured
+  pure,           // reads its arguments and nothing else
+  tensor,         // operators on tensors: the dispatcher records them
+  modes,          // changes the thread's modes, which the domain records and undoes
+  reads,          // looks at values that only a run has: cannot be captured
+  asks_gradient,  // writes the attribute `requires_grad` of its first argument
+  forward,        // bound to a class: calls its Python function `forward` with a new object and the arguments
+  autograd,       // the same, and adds to the history of gradients: cannot be captured
+  script,         // a scripted function that would add to the history of gradients: cannot be captured
 };
 
 // What one input tensor looked like; checked on every later call.
@@ -92,6 +93,18 @@ class DomainCapture {
   // Between both, operators of this thread are executed as if there were no capture.
   virtual void pause() {}
   virtual void resume() {}
+  // What captured code is to see of an attribute of a tensor that existed before, which the tensor's class
+  // defines in C. Nothing: the attribute itself.
+  virtual Ref<> attribute(PyObject* /*tensor*/, PyObject* /*name*/) { return {}; }
+  // Such an attribute is about to be written, and the program will do that as an operator.
+  enum class AttributeWrite : uint8_t {
+    refused,  // it cannot be captured
+    made,     // the run makes it too, for itself, and takes it back
+    done,     // nothing is left to do for the run
+  };
+  virtual AttributeWrite write_attribute(PyObject* /*tensor*/, PyObject* /*name*/, PyObject* /*value*/) {
+    return AttributeWrite::refused;
+  }
   // Makes a call of a Python function one node; called while paused. Nothing: `why` says why it cannot be.
   virtual Ref<> opaque_call(PyObject* /*function*/, PyObject* /*arguments*/, PyObject* /*keywords*/,
                             std::string& why) {
@@ -142,6 +155,8 @@ class Domain {
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;
   // Whether this attribute of a tensor is an object of its own, the same one on every read (`grad`).
   virtual bool attribute_is_an_object(PyObject*) const { return false; }
+  // Whether that object may be there: a leaf that requires a gradient.
+  virtual bool keeps_objects(PyObject*) const { return false; }
   // A dictionary key whose value the domain changes while it captures (a flag that says so): reads of it are
   // not guarded.
   virtual bool is_capture_flag(PyObject* key) const = 0;

@@ -21,6 +21,18 @@ ir::OpId data_operator() {
   return id;
 }
 
+ir::OpId set_data_operator() {
+  static const ir::OpId id = [] {
+    ir::Operator op;
+    op.name = "stator::set_data";
+    op.flags = ir::OpFlag::kPure;
+    op.writes = 0b11;
+    op.arguments = {"self", "new_data"};
+    return torch_operators()->add(std::move(op));
+  }();
+  return id;
+}
+
 const OperatorInfo* torch_operator(ir::OpId id) {
   const std::string& name = (*torch_operators())[id].name;
   const size_t dot = name.find('.');

@@ -18,5 +18,7 @@ const OperatorInfo* torch_operator(ir::OpId id);
 
 // `.data`: not a dispatcher operator, but a node.
 ir::OpId data_operator();
+// `a.data = b`: torch's own set_data, of which the graph must know that both share their memory from then on.
+ir::OpId set_data_operator();
 
 }  // namespace stator

@@ -4,10 +4,12 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <numeric>
 
 #include "torch/capture_break.h"
+#include "torch/operator_info.h"
 #include "torch/operator_table.h"
 #include "torch/tracer.h"
 
@@ -165,6 +167,36 @@ uint32_t Session::record_data(uint32_t value, const TensorMeta& meta) {
   const ir::Operand operand = ir::Operand::of(ir::ValueId{value});
   const ir::NodeId node = graph.append(data_operator(), {&operand, 1}, {&spec, 1}, line());
   return index(graph.outputs(node)[0]);
+}
+
+at::Tensor Session::data_of(const at::Tensor& real) {
+  const TensorMeta meta = meta_of(real);
+  Lifted& lifted = lift(real);
+  const Tracer::Identity identity{id_, lifted.memory, record_data(index(lifted.value), meta)};
+  return at::detail::make_tensor<Tracer>(meta, identity, real.is_inference());
+}
+
+void Session::record_set_data(const at::Tensor& a, const at::Tensor& b) {
+  record_modes();
+  const std::array operands{ir::Operand::of(value_of(a)), ir::Operand::of(value_of(b))};
+  graph.append(set_data_operator(), operands, {}, line());
+  const Tracer* tracer = as_tracer(b);
+  const uint64_t memory = tracer != nullptr ? tracer->identity().memory : lift(b).memory;
+  lift(a).memory = memory;
+}
+
+void Session::record_requires_grad(const at::Tensor& leaf, bool requires_grad) {
+  static const ir::OpId op =
+      operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::requires_grad_", "")).id;
+  record_modes();
+  std::vector<shape::Dim> dims;
+  const ir::ValueId value = value_of(leaf);
+  ir::ValueSpec spec = value_spec(meta_of(leaf), requires_grad, dims);
+  spec.alias = ir::Alias::same(value);
+  const std::array operands{ir::Operand::of(value), ir::Operand::of(requires_grad)};
+  const ir::NodeId node = graph.append(op, operands, {&spec, 1}, line());
+  move_value(leaf, graph.outputs(node)[0]);
+  if (Tracer* tracer = as_tracer(leaf)) tracer->set_leaf_with_gradient(requires_grad);
 }
 
 void Session::record_modes() {

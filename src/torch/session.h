@@ -70,6 +70,12 @@ class Session {
   void move_value(const at::Tensor& tensor, ir::ValueId value);
   // Records `.data`: the same memory without the history.
   uint32_t record_data(uint32_t value, const TensorMeta& meta);
+  // What `.data` of a tensor that existed before is to captured code.
+  at::Tensor data_of(const at::Tensor& real);
+  // Records `a.data = b` for tensors of one layout; `a` existed before.
+  void record_set_data(const at::Tensor& a, const at::Tensor& b);
+  // Records that a leaf requires a gradient from here on, or does not.
+  void record_requires_grad(const at::Tensor& leaf, bool requires_grad);
   // Appends mode nodes for what changed since the last operator.
   void record_modes();
   // Ends the recording: a last look at the modes, and the graph's outputs.

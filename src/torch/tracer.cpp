@@ -180,7 +180,7 @@ at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool r
   if (requires_grad) {
     if (leaf) {
       tensor.unsafeGetTensorImpl()->set_requires_grad(true);
-      static_cast<Tracer*>(tensor.unsafeGetTensorImpl())->set_leaf_with_gradient();
+      static_cast<Tracer*>(tensor.unsafeGetTensorImpl())->set_leaf_with_gradient(true);
     } else {
       autograd::impl::set_gradient_edge(tensor, new_history(tensor));
     }

@@ -26,7 +26,7 @@ class Tracer final : public c10::TensorImpl {
   const Identity& identity() const { return identity_; }
   void set_value(uint32_t value) { identity_.value = value; }
   bool leaf_with_gradient() const { return leaf_with_gradient_; }
-  void set_leaf_with_gradient() { leaf_with_gradient_ = true; }
+  void set_leaf_with_gradient(bool does) { leaf_with_gradient_ = does; }
   void set_meta(const TensorMeta& meta);
   // Its sizes, strides and offset where one of them is symbolic, nullptr otherwise.
   const TensorMeta* symbolic_meta() const { return symbolic_ ? &symbolic_->meta : nullptr; }
@@ -65,7 +65,7 @@ class Tracer final : public c10::TensorImpl {
   };
   std::unique_ptr<Symbolic> symbolic_;
   Identity identity_;
-  bool leaf_with_gradient_ = false;  // as it was made: an argument that is a leaf
+  bool leaf_with_gradient_ = false;  // an argument that is a leaf, or one that was made one here
 };
 
 Tracer* as_tracer(const at::TensorBase& tensor);

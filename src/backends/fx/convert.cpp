@@ -195,6 +195,11 @@ class Converter {
           operand(graph_.operands(node)[0]), index(node.first_output), static_cast<uint32_t>(node.line));
       return;
     }
+    if (node.op == set_data_operator()) {
+      const auto operands = graph_.operands(node);
+      builder_.attr("set_data")(operand(operands[0]), operand(operands[1]), static_cast<uint32_t>(node.line));
+      return;
+    }
     if (node.op == ir::op::kCall) return python_call(node);
     const OperatorInfo* info = torch_operator(node.op);
     if (info == nullptr) throw std::runtime_error("torch.fx has no form of " + op.name);

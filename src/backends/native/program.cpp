@@ -63,7 +63,7 @@ c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
 }
 
 struct Instruction {
-  enum class Kind : uint8_t { call, mode, data, constant, python, number };
+  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number };
   Kind kind = Kind::call;
   bool returns_list = false;
   bool returns_number = false;
@@ -132,6 +132,8 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
     const ir::Operator& op = graph.op_of(node);
     if (node.op == data_operator()) {
       instruction.kind = Instruction::Kind::data;
+    } else if (node.op == set_data_operator()) {
+      instruction.kind = Instruction::Kind::set_data;
     } else if (node.op == ir::op::kConstant) {
       instruction.kind = Instruction::Kind::constant;
     } else if (node.op == ir::op::kCall) {
@@ -201,6 +203,9 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
         break;
       case Instruction::Kind::data:
         values[instruction.first_output] = stack[0].toTensor().variable_data();
+        break;
+      case Instruction::Kind::set_data:
+        stack[0].toTensor().set_data(stack[1].toTensor());
         break;
       case Instruction::Kind::python:
         for (uint32_t value : instruction.dead) values[value] = {};

@@ -113,8 +113,8 @@ struct NumberGuard {
   bool is_real;
   uint32_t symbol;
 };
-// A tensor in a dictionary or list that each call may find replaced: it is an input like those among the
-// arguments.
+// A tensor in a dictionary or list, or in an attribute as GetterGuard's, that each call may find replaced: it
+// is an input like those among the arguments.
 struct TensorItemGuard {
   PyObject* container;
   HeldKey key;
@@ -150,7 +150,8 @@ struct FoundByGuards {
   std::vector<PyObject*>& tensors;  // borrowed
 };
 
-// What stands in a dictionary or list; borrowed, nullptr where there is nothing.
+// What stands in a dictionary or list, or an attribute for which the class has a getter in C that gives the
+// same object each time; borrowed, nullptr where there is nothing.
 PyObject* item_at(PyObject* container, PyObject* key);
 
 // The function and the object that a method binds; of a method of C: its definition.

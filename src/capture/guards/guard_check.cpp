@@ -152,6 +152,13 @@ PyObject* item_at(PyObject* container, PyObject* key) {
     if (found == nullptr) PyErr_Clear();
     return found;
   }
+  if (!PyList_Check(container)) {
+    // The container keeps what its getter gives.
+    PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);
+    const Ref<> found = descriptor != nullptr ? read_getter(container, descriptor) : Ref<>();
+    if (!found) PyErr_Clear();
+    return found.get();
+  }
   const Py_ssize_t index = PyLong_AsSsize_t(key);
   return index < PyList_GET_SIZE(container) ? PyList_GET_ITEM(container, index) : nullptr;
 }

@@ -252,7 +252,7 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
   shape::Bindings bindings;
   std::vector<PyObject*> placed;
   const FoundByGuards ignored{bindings, placed};
-  bool replaced = false;
+  std::unordered_set<const PyObject*> gone;  // replaced tensors may be, and what only they held
   // False: something else was there, or is there now.
   const auto note = [&](size_t guard, const ExpectedValue& expected, PyObject* key, PyObject* found) {
     if (expected.object == nullptr || expected.matches(found)) return expected.object != nullptr || !found;
@@ -264,7 +264,7 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
     const std::string name = place_name(texts_.text(sources_[guard]), key);
     if (is_number) varying.note_number(name);
     if (is_tensor) varying.note_tensor(name);
-    replaced = replaced || is_tensor;
+    if (is_tensor) gone.insert(expected.object);
     return true;
   };
   for (size_t i = 0; i < guards_.size(); i++) {
@@ -280,12 +280,18 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
         PyObject* found = PyList_GET_ITEM(list->list, j);
         if (list->items[j].object != nullptr && index && !note(i, list->items[j], index.get(), found)) return;
       }
+    } else if (const auto* getter = std::get_if<GetterGuard>(&guards_[i])) {
+      if (gone.count(getter->object) != 0) return;
+      const Ref<> found = read_getter(getter->object, getter->descriptor);
+      if (!found) PyErr_Clear();
+      if (!found || !note(i, getter->content, PyDescr_NAME(getter->descriptor), found.get())) return;
+    } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
+      if (gone.count(object->object) != 0 || !holds(const_cast<Guard&>(guards_[i]), ignored)) return;
     } else if (const auto* item = std::get_if<TensorItemGuard>(&guards_[i])) {
       if (PyObject* tensor = item->find(); tensor != nullptr && domain.is_tensor(tensor))
         varying.note_sizes(item->name, item->guard->changed_sizes(tensor));
     } else if (!std::holds_alternative<PinnedTensorGuard>(guards_[i]) &&
                !std::holds_alternative<GivenAttributeGuard>(guards_[i])) {
-      if (replaced && std::holds_alternative<GetterGuard>(guards_[i])) return;
       if (!holds(const_cast<Guard&>(guards_[i]), ignored)) return;
     }
   }

@@ -81,6 +81,11 @@ std::unique_ptr<Entry> CaptureAttempt::make() {
   entry_->modes_ = domain_.modes();
   entry_->keywords_ = Ref<>::share(call_.keywords);
   recording_.pin(function_, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
+  if (PyMethod_Check(function_)) {  // it is kept with the compiled function, and so is what it binds
+    for (const auto& [part, name] : {std::pair{PyMethod_GET_FUNCTION(function_), "__func__"},
+                                     std::pair{PyMethod_GET_SELF(function_), "__self__"}})
+      recording_.pin(part, {Origin::attribute, function_, Ref<>::steal(PyUnicode_FromString(name))});
+  }
   if (options_.by_structure) recording_.know_by_structure(reinterpret_cast<PyFunctionObject*>(function_));
   if (!describe_arguments() || !run_function() || !describe_results() || !lift_inputs() || !seal() ||
       !compile())
@@ -177,6 +182,14 @@ bool CaptureAttempt::lift_inputs() {
     if (!guard) return give_up(BreakCode::kTensorSubclass, sources_.back());
     entry_->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get(),
                         capture_.first_use(i));
+  }
+  // Tensors of which only the metadata was asked for.
+  const std::unordered_set<PyObject*> guarded(entry_->inputs_.begin(), entry_->inputs_.end());
+  for (PyObject* tensor : recording_.looked_at()) {
+    if (guarded.count(tensor) != 0) continue;
+    auto guard = domain_.guard(tensor);
+    if (!guard) return give_up(BreakCode::kTensorSubclass, recording_.source(tensor));
+    entry_->guards_.add(PinnedTensorGuard{tensor, std::move(guard)}, tensor);
   }
   std::unordered_map<PyObject*, size_t> first;
   for (size_t i = 0; i < arguments_.tensors.size(); i++)

@@ -119,8 +119,13 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
         finals.push_back(Ref<>::share(PyCell_GET(object)));
         note(Kind::set_cell, object, nullptr, std::move(finals));
         break;
+      case Written::Kind::state:
+        break;
       case Written::Kind::slot:
         finals.push_back(read_slot(object, written.descriptor.get()));
+        if (finals[0] &&
+            recording.stand_in(object, PyDescr_NAME(written.descriptor.get())) == finals[0].get())
+          break;
         note(Kind::set_slot, object, written.descriptor.get(), std::move(finals));
         break;
     }

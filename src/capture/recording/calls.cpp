@@ -214,12 +214,23 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     case CallKind::modes:
       return true;
     case CallKind::tensor:
+      if (self != nullptr) look_at(self);
       for (Py_ssize_t i = 0; i < count; i++) {
         if (!read_contents(arguments[i])) return false;
       }
       return true;
     case CallKind::reads:
       return stop(BreakCode::kReadsMemory, describe(callable));
+    case CallKind::asks_gradient: {
+      static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
+      PyObject* tensor = self != nullptr               ? self
+                         : PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable)
+                                                       : nullptr;
+      const Py_ssize_t first = tensor != nullptr ? 0 : 1;
+      if (tensor == nullptr && count > 0) tensor = arguments[0];
+      if (tensor == nullptr || !domain_.is_tensor(tensor)) return true;  // raises
+      return before_recorded_write(tensor, attribute, count > first ? arguments[first] : Py_True);
+    }
     case CallKind::forward: {
       const Ref<> name = Ref<>::steal(PyUnicode_InternFromString("forward"));
       PyObject* owner = self != nullptr ? self : reinterpret_cast<PyCFunctionObject*>(callable)->m_self;

@@ -32,6 +32,7 @@ bool Recording::read_behaviour(PyObject* object) {
 bool Recording::read_contents(PyObject* object) {
   if (object == nullptr || never_changes(object) || reads_freely(object) || domain_.is_tensor(object)) {
     if (object != nullptr && PyTuple_Check(object)) pin_items(object);
+    if (object != nullptr) look_at(object);
     return object == nullptr || !is_fresh(object) || read_type(Py_TYPE(object));
   }
   if (PyType_Check(object))

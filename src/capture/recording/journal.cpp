@@ -121,8 +121,8 @@ bool Journal::cell(PyObject* cell) {
   return true;
 }
 
-bool Journal::slot(PyObject* object, PyObject* descriptor) {
-  Written& written = at(Written::Kind::slot, object, descriptor);
+bool Journal::slot(PyObject* object, PyObject* descriptor, Written::Kind kind) {
+  Written& written = at(kind, object, descriptor);
   if (!written.entry) {
     written.entry = read_slot(object, descriptor);
     if (!written.entry) written.entry = Ref<>::share(absent());
@@ -253,7 +253,8 @@ int put_back(const Written& written) {
     }
     case Written::Kind::cell:
       return PyCell_Set(object, entry == Journal::absent() ? nullptr : entry);
-    case Written::Kind::slot: {
+    case Written::Kind::slot:
+    case Written::Kind::state: {
       PyObject* descriptor = written.descriptor.get();
       const Ref<> now = read_slot(object, descriptor);
       if (entry == Journal::absent() ? !now : now.get() == entry) return 0;
@@ -298,7 +299,8 @@ static bool is_as_before(const Written& written) {
       return true;
     case Written::Kind::cell:
       return PyCell_GET(object) == (entry == Journal::absent() ? nullptr : entry);
-    case Written::Kind::slot: {
+    case Written::Kind::slot:
+    case Written::Kind::state: {
       const Ref<> now = read_slot(object, written.descriptor.get());
       return now.get() == (entry == Journal::absent() ? nullptr : entry);
     }

@@ -17,7 +17,8 @@ namespace stator {
 
 // One object that was written to.
 struct Written {
-  enum class Kind : uint8_t { dict, list, set, deque, cell, slot, type };
+  // state: like a slot, but the tensor program makes the write again.
+  enum class Kind : uint8_t { dict, list, set, deque, cell, slot, type, state };
   Kind kind;
   Ref<> object;
   Ref<> entry;            // everything it held at entry, where any of it may change; a cell's content
@@ -27,7 +28,7 @@ struct Written {
   Py_ssize_t length = 0;  // list: at entry
   std::map<Py_ssize_t, Ref<>> items;           // list: old items by index
   std::vector<std::pair<bool, Ref<>>> pushed;  // deque: to the left?, the item
-  Ref<> descriptor;                            // slot: of its class
+  Ref<> descriptor;                            // slot, state: of its class
 };
 
 class Journal {
@@ -43,7 +44,7 @@ class Journal {
   bool set_all(PyObject* set);
   bool deque_push(PyObject* deque, bool left, PyObject* item);
   bool cell(PyObject* cell);
-  bool slot(PyObject* object, PyObject* descriptor);
+  bool slot(PyObject* object, PyObject* descriptor, Written::Kind kind = Written::Kind::slot);
   bool class_attribute(PyTypeObject* type, PyObject* name);
 
   bool empty() const { return written_.empty(); }

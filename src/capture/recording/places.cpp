@@ -40,6 +40,11 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
   } else if (PyDict_Check(container)) {
     if (!journal_.dict_key(container, key, value) || PyDict_SetItem(container, key, stands.get()) < 0)
       return false;
+  } else if (!PyList_Check(container)) {
+    PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);
+    if (!journal_.slot(container, descriptor) ||
+        Py_TYPE(descriptor)->tp_descr_set(descriptor, container, stands.get()) < 0)
+      return false;
   } else {
     const Py_ssize_t index = PyLong_AsSsize_t(key);
     if (!journal_.list_item(container, index) ||

@@ -50,7 +50,9 @@ bool Recording::read_dict(PyObject* dict, bool by_value) {
   const Ref<> entry = journal_.dict_at_entry(dict);
   if (!entry) return false;
   while (PyDict_Next(entry.get(), &position, &key, &value)) {
-    const bool placed = !by_value && see_place(dict, key, value);
+    // What was written before it was read is seen by nobody.
+    const bool unseen = !by_value && journal_.wrote_key(dict, key) && !guards_.reads_key(dict, key);
+    const bool placed = unseen || (!by_value && see_place(dict, key, value));
     if (PyErr_Occurred()) return false;
     reads.push_back({HeldKey(key), placed ? ExpectedValue::anything() : expect(value)});
     if (!placed) pin(value, {Origin::item, dict, Ref<>::share(key)});
@@ -68,7 +70,10 @@ bool Recording::read_list(PyObject* list) {
   if (!entry) return false;
   const Py_ssize_t count = PyList_GET_SIZE(entry.get());
   if (guards_.list(list, count).whole) return true;
+  const Written* written = journal_.find(list);
   for (Py_ssize_t i = 0; i < count; i++) {
+    // What was written before it was read is seen by nobody.
+    if (written != nullptr && !written->entry && written->items.count(i) != 0) continue;
     if (!note_list_item(list, entry.get(), i)) return false;
   }
   guards_.list(list, count).whole = true;

@@ -206,6 +206,7 @@ bool Recording::take_pending(PyObject** sp) {
   for (size_t i = pending_.size(); i > 0; i--) {
     if (pending_[i - 1].frame != frame_) continue;
     const Pending::Kind kind = pending_[i - 1].kind;
+    if (pending_[i - 1].instead) Py_SETREF(sp[-1], pending_[i - 1].instead.release());
     pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i) - 1,
                    pending_.end());  // what lies above belongs to frames that were left by an error
     if ((has_symbols_ || capture_.has_symbols()) && sp[-1] != nullptr) see_symbols(sp[-1]);
@@ -222,6 +223,7 @@ bool Recording::take_pending(PyObject** sp) {
 bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
   frame_ = frame;
   at_ = &instruction;
+  stored_ = nullptr;
   if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
   if (!pending_.empty() && !take_pending(sp)) return false;
@@ -275,6 +277,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       return read_attribute_behind(TOP(2), by_class ? of : Py_TYPE(TOP(1)), name(argument >> 2));
     }
     case Opcode::STORE_ATTR:
+      stored_ = &TOP(2);
       return before_attribute_write(TOP(1), name(argument), TOP(2));
     case Opcode::DELETE_ATTR:
       return before_attribute_write(TOP(1), name(argument), nullptr);

@@ -120,6 +120,11 @@ class Recording {
   void make_given_tensor(PyObject* tracer, PyObject* real, const std::string& name);
   // Tensors of the call that must be given as they are.
   const std::unordered_set<PyObject*>& wanted_by_identity() const { return wanted_by_identity_; }
+  // Its sizes, dtype and the like may be asked for: a guard on them is needed where it is no input.
+  void look_at(PyObject* tensor) {
+    if (domain_.is_tensor(tensor) && is_pinned(tensor)) looked_at_.insert(tensor);
+  }
+  const std::unordered_set<PyObject*>& looked_at() const { return looked_at_; }
   bool reads_freely(PyObject* object) const { return is_fresh(object) || given_.count(object) != 0; }
   // Its contents may be looked at: fresh, pinned, or of a kind that never changes.
   bool is_known(PyObject* object) const;
@@ -224,6 +229,9 @@ class Recording {
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool read_given_attribute(PyObject* tracer, PyObject* name);
   bool want_by_identity(PyObject* tracer);
+  bool read_object_attribute(PyObject* tensor, PyObject* name, PyObject* descriptor);
+  bool before_object_attribute_write(PyObject* tensor, PyObject* value, PyObject* descriptor);
+  bool before_recorded_write(PyObject* tensor, PyObject* name, PyObject* value);
   // A value that was found on a class or one of its bases.
   void note_class_read(PyObject* name, PyObject* value);
   // Whether a symbol or tracer stands there, or what this run wrote: no guard on the class covers it.
@@ -268,12 +276,13 @@ class Recording {
     };
     cpython::Frame* frame;
     Kind kind;
+    Ref<> instead;  // what captured code is to see, if it is something else
   };
   class Pause;
   void note_result(PyObject* result, bool made = false);
   bool note_cached_result(PyObject* result);
   void end_pause();
-  void expect_result(Pending::Kind kind = Pending::plain) { pending_.push_back({frame_, kind}); }
+  void expect_result(Pending::Kind kind = Pending::plain) { pending_.push_back({frame_, kind, {}}); }
 
   bool take_pending(PyObject** sp);
   uint32_t add_source(PyObject* object, SourceTexts& texts);
@@ -308,6 +317,7 @@ class Recording {
   std::unordered_map<PyObject*, GivenTensor> given_tensors_;
   size_t given_tensor_count_ = 0;
   std::unordered_set<PyObject*> wanted_by_identity_;
+  std::unordered_set<PyObject*> looked_at_;
   std::unordered_set<PyObject*> class_values_read_;  // names of attributes
   std::unordered_map<PyObject*, PyTypeObject*> class_dicts_;
   std::unordered_set<PyObject*> fresh_;
@@ -327,6 +337,7 @@ class Recording {
   Journal journal_;
   std::unordered_map<PyObject*, uint32_t> source_numbers_;
   std::vector<Pending> pending_;
+  PyObject** stored_ = nullptr;  // where the value lies that an instruction is about to write
   // A function that is executed, not captured, and the cache from which its result will come.
   std::unique_ptr<Pause> pause_;
   Ref<> cached_key_;

@@ -113,8 +113,8 @@ const Names kTensorMethods = {
     "__setitem__",
 };
 // Operators by name that change what the dispatcher does not see.
-const Names kNotCaptured = {"requires_grad_", "retain_grad", "backward", "_backward",
-                            "set_",           "set_data",    "resize_",  "resize_as_"};
+const Names kNotCaptured = {"retain_grad", "backward", "_backward", "set_",
+                            "set_data",    "resize_",  "resize_as_"};
 
 // Classes of torch._C that are context managers over the thread's modes.
 PyObject* mode_class() {
@@ -170,6 +170,7 @@ std::string text_attribute(PyObject* object, const char* name) {
 
 CallKind classify_method(const std::string& name) {
   if (kNotCaptured.count(name)) return CallKind::reads;
+  if (name == "requires_grad_") return CallKind::asks_gradient;
   return operator_names().count(name) || kTensorMethods.count(name) ? CallKind::tensor : CallKind::reads;
 }
 

@@ -114,6 +114,37 @@ bool computes_otherwise(PyCodeObject* code) {
   return file != nullptr && std::string_view(file).starts_with(torch_folder() + "optim/");
 }
 
+// Attributes that are changed by nodes of the graph. What torch refuses is left to it.
+DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject* object, PyObject* name,
+                                                     PyObject* value) {
+  using enum DomainCapture::AttributeWrite;
+  const at::Tensor& tensor = THPVariable_Unpack(object);
+  if (tensor.is_inference() || session.unrecorded != 0) return refused;
+  if (PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
+    if (!PyBool_Check(value)) return refused;
+    const bool requires_grad = value == Py_True;
+    session.value_of(tensor);  // from now on its state is guarded
+    const bool is_differentiable =
+        at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
+    if (tensor.requires_grad() == requires_grad || !tensor.is_leaf() || !is_differentiable) return made;
+    if (tensor.is_view()) return refused;
+    session.record_requires_grad(tensor, requires_grad);
+    return made;
+  }
+  if (PyUnicode_CompareWithASCIIString(name, "data") == 0) {
+    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return refused;
+    const at::Tensor& data = THPVariable_Unpack(value);
+    const bool alike = same_layout(meta_of(tensor), meta_of(data)) && tensor.dtype() == data.dtype() &&
+                       tensor.device() == data.device() && data.layout() == c10::kStrided;
+    if (as_tracer(tensor) != nullptr || !alike || data.is_inference() || data.is_conj() != tensor.is_conj() ||
+        data.is_neg() != tensor.is_neg())
+      return refused;
+    session.record_set_data(tensor, data);
+    return done;
+  }
+  return refused;
+}
+
 class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
@@ -173,6 +204,23 @@ class TorchCapture final : public DomainCapture {
   }
   Ref<> opaque_call(PyObject* function, PyObject* arguments, PyObject* keywords, std::string& why) override {
     return record_opaque_call(*session_, function, arguments, keywords, why);
+  }
+  Ref<> attribute(PyObject* tensor, PyObject* name) override {
+    if (PyUnicode_CompareWithASCIIString(name, "data") != 0) return {};
+    try {
+      return Ref<>::steal(THPVariable_Wrap(session_->data_of(THPVariable_Unpack(tensor))));
+    } catch (const std::exception& error) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+      return {};
+    }
+  }
+  AttributeWrite write_attribute(PyObject* tensor, PyObject* name, PyObject* value) override {
+    try {
+      return record_attribute_write(*session_, tensor, name, value);
+    } catch (const std::exception& error) {
+      PyErr_Clear();
+      return AttributeWrite::refused;
+    }
   }
   bool has_symbols() const override { return session_->shapes().has_symbols() || session_->has_read; }
   void entering(PyCodeObject* code, PyCodeObject* caller) override {
@@ -295,6 +343,10 @@ class TorchDomain final : public Domain {
   bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
   bool attribute_is_an_object(PyObject* name) const override {
     return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
+  }
+  bool keeps_objects(PyObject* tensor) const override {
+    const at::Tensor& real = THPVariable_Unpack(tensor);
+    return real.requires_grad() && real.is_leaf();
   }
   bool is_capture_flag(PyObject* key) const override {
     return PyUnicode_CheckExact(key) && (PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0 ||
