@@ -17,7 +17,7 @@ using c10::SymNode;
 class ExprNode final : public c10::SymNodeImpl {
  public:
   explicit ExprNode(SymNumber number)
-      : number_(std::move(number)),
+      : number_(number),
         context_(number_.context != nullptr ? number_.context->shared_from_this() : nullptr) {}
 
   const SymNumber& number() const { return number_; }
@@ -122,7 +122,7 @@ class ExprNode final : public c10::SymNodeImpl {
 class ComparisonNode final : public c10::SymNodeImpl {
  public:
   ComparisonNode(Comparison comparison, SymNumber a, SymNumber b, std::shared_ptr<shape::Context> context)
-      : comparison_(comparison), a_(std::move(a)), b_(std::move(b)), context_(std::move(context)) {}
+      : comparison_(comparison), a_(a), b_(b), context_(std::move(context)) {}
   explicit ComparisonNode(bool known) : known_(known) {}
 
   bool is_int() override { return false; }

@@ -52,7 +52,9 @@ def raises_chained(x: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    "program", [raises_own, raises_in_kernel, raises_shape, raises_key, raises_chained], ids=lambda f: f.__name__
+    "program",
+    [raises_own, raises_in_kernel, raises_shape, raises_key, raises_chained],
+    ids=lambda f: f.__name__,
 )
 def test_exception_type(program: Callable[..., Any], backend: str) -> None:
     def rows(function: Callable[..., Any], wrapped: bool) -> Any:
@@ -86,7 +88,9 @@ class Registry:
     calls = 0
 
 
-def effects(x: torch.Tensor, log: list[str], seen: set[int], recent: "deque[int]", holder: Any) -> torch.Tensor:
+def effects(
+    x: torch.Tensor, log: list[str], seen: set[int], recent: "deque[int]", holder: Any
+) -> torch.Tensor:
     global COUNT
     COUNT += 1
     Registry.entries.append(COUNT)
@@ -364,7 +368,9 @@ def test_checkpoint_keys() -> None:
     saved = {name: value.clone() for name, value in compiled.state_dict().items()}
     plain = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3))
     plain.load_state_dict(saved)
-    again = stator.compile(torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3)), backend="native")
+    again = stator.compile(
+        torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3)), backend="native"
+    )
     again.load_state_dict(plain.state_dict())
     x = torch.randn(4, 3)
     again.eval(), model.eval()

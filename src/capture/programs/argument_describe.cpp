@@ -4,6 +4,7 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/programs/argument_functions.h"
 #include "capture/programs/argument_spec.h"
 #include "capture/programs/given.h"
 
@@ -113,14 +114,19 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
   const bool is_instance =
       (whole || has_class_attribute(Py_TYPE(value), "__dataclass_fields__")) && is_plain_instance(value);
   const bool is_set = is_plain_set(value);
-  if (!is_tuple && !is_instance && !is_set && !PyList_CheckExact(value) && !is_plain_dict(value))
+  const bool is_function = whole && is_plain_function(value);
+  const bool is_method = Py_IS_TYPE(value, &PyMethod_Type);
+  if (!is_tuple && !is_instance && !is_set && !is_function && !is_method && !PyList_CheckExact(value) &&
+      !is_plain_dict(value))
     return spec.describe_object(value, in);
   spec.type_ = Ref<>::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value)), nullptr));
   if (!spec.type_) return {};
-  if (!is_tuple && !in.copied.insert(value).second) {
+  if (!is_tuple && !is_method && !in.copied.insert(value).second) {
     in.repeated.insert(value);  // the capture begins again, and this one is then given as it is
     return Ref<>::share(value);
   }
+  if (is_method) return spec.copy_method(value, whole, in);
+  if (is_function) return spec.copy_function(value, in);
   Ref<> copy = is_instance            ? spec.copy_instance(value, whole, in)
                : is_set               ? spec.copy_set(value)
                : is_plain_dict(value) ? spec.copy_mapping(value, whole, in)

@@ -2,6 +2,7 @@
 #include "capture/programs/argument_spec.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/programs/argument_functions.h"
 #include "capture/programs/given.h"
 
 namespace stator {
@@ -25,6 +26,13 @@ bool ArgumentSpec::each_item(PyObject* value, Visit&& visit) const {
       if (count == keys_.size() || !expect(keys_[count++].get()).matches(item)) return false;
     }
     return count == keys_.size();
+  }
+  if (kind_ == Kind::method)
+    return visit(children_[0], PyMethod_GET_FUNCTION(value)) && visit(children_[1], PyMethod_GET_SELF(value));
+  if (kind_ == Kind::function) {
+    size_t part = 0;
+    return is_alike(value) &&
+           each_part(value, [&](PyObject* item) { return visit(children_[part++], item); });
   }
   Ref<> dict = Ref<>::share(value);
   if (kind_ == Kind::instance) dict = attributes_of(value);
@@ -58,9 +66,11 @@ bool ArgumentSpec::matches(PyObject* value, CallValues& values) const {
     case Kind::set:
     case Kind::dict:
     case Kind::instance:
+    case Kind::function:
       values.containers.push_back(value);
       [[fallthrough]];
     case Kind::tuple:
+    case Kind::method:
       return each_item(
           value, [&](const ArgumentSpec& child, PyObject* item) { return child.matches(item, values); });
     case Kind::object:
@@ -84,7 +94,9 @@ bool ArgumentSpec::note_changes(PyObject* value, Varying& varying) const {
     case Kind::list:
     case Kind::set:
     case Kind::dict:
-    case Kind::instance: {
+    case Kind::instance:
+    case Kind::function:
+    case Kind::method: {
       bool same = true;
       const bool alike = each_item(value, [&](const ArgumentSpec& child, PyObject* item) {
         same = child.note_changes(item, varying) && same;
@@ -117,7 +129,9 @@ std::string ArgumentSpec::text() const {
   }
   std::string all = name_ + " is a " + type_name() + " with " +
                     std::to_string(kind_ == Kind::set ? keys_.size() : children_.size()) +
-                    (kind_ == Kind::instance ? " attributes" : " items");
+                    (kind_ == Kind::instance                            ? " attributes"
+                     : kind_ == Kind::function || kind_ == Kind::method ? " parts"
+                                                                        : " items");
   for (const ArgumentSpec& child : children_) all += "; " + child.text();
   return all;
 }

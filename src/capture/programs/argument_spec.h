@@ -50,7 +50,20 @@ class ArgumentSpec {
   std::string difference(PyObject* value) const;
 
  private:
-  enum class Kind : uint8_t { tensor, constant, number, immutable, tuple, list, set, dict, instance, object };
+  enum class Kind : uint8_t {
+    tensor,
+    constant,
+    number,
+    immutable,
+    tuple,
+    list,
+    set,
+    dict,
+    instance,
+    function,
+    method,
+    object
+  };
   // `whole`: instances inside of it are copied too.
   static Ref<> describe(PyObject* value, const std::string& name, bool whole, ArgumentsInCapture& in,
                         ArgumentSpec& spec);
@@ -60,11 +73,14 @@ class ArgumentSpec {
   Ref<> copy_set(PyObject* value);
   Ref<> copy_mapping(PyObject* value, bool whole, ArgumentsInCapture& in);
   Ref<> copy_instance(PyObject* value, bool whole, ArgumentsInCapture& in);
+  Ref<> copy_function(PyObject* value, ArgumentsInCapture& in);
+  Ref<> copy_method(PyObject* value, bool whole, ArgumentsInCapture& in);
   Ref<> describe_child(PyObject* item, const std::string& key, bool whole, ArgumentsInCapture& in);
   // Calls `visit(child, item)` for every item until one gives false; false as well for another structure.
   template <class Visit>
   bool each_item(PyObject* value, Visit&& visit) const;
   bool is_same(PyObject* value) const;
+  bool is_alike(PyObject* function) const;
   // Of a class that is gone, the address of something that is no class.
   const PyTypeObject* type() const {
     return reinterpret_cast<PyTypeObject*>(PyWeakref_GET_OBJECT(type_.get()));
@@ -73,8 +89,9 @@ class ArgumentSpec {
 
   Kind kind_ = Kind::constant;
   std::string name_;
-  ExpectedValue expected_;
-  Ref<> kept_;  // immutable: compared by equality; object: a weak reference, or the object where it has none
+  ExpectedValue expected_;  // of a function: its globals
+  Ref<> kept_;  // immutable: compared by equality; object: a weak reference, or the object where it has none;
+                // function: its code
   Ref<> type_;  // of containers and instances: a weak reference, since nobody may keep a class for its
                 // instances
   const PyTypeObject* object_type_ = nullptr;  // of an object; only compared
@@ -83,7 +100,8 @@ class ArgumentSpec {
   uint32_t symbol_ = 0;
   std::unique_ptr<TensorGuard> guard_;
   std::vector<ArgumentSpec> children_;
-  std::vector<Ref<>> keys_;  // of a dictionary, items of a set, or names of an instance's attributes
+  // Of a dictionary, items of a set, names of an instance's attributes or of a function's keyword defaults.
+  std::vector<Ref<>> keys_;
 };
 
 }  // namespace stator

@@ -8,6 +8,10 @@ PyObject* GivenPath::find(PyObject* const* arguments) const {
   for (const Ref<>& key : keys) {
     if (!key) {
       at = attributes_of(at).get();  // the object keeps it
+    } else if (PyFunction_Check(at)) {
+      at = PyCell_GET(PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(at), PyLong_AsSsize_t(key.get())));
+    } else if (PyMethod_Check(at)) {
+      at = PyMethod_GET_SELF(at);
     } else if (PyDict_Check(at)) {
       at = PyDict_GetItemWithError(at, key.get());
     } else {
@@ -39,6 +43,16 @@ void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& pat
       if (PyObject* inner = PyDict_GetItemWithError(stands, key)) descend(Ref<>::share(key), inner, value);
       return true;
     });
+  } else if (PyFunction_Check(real)) {
+    paths_.emplace(stands, path);
+    PyObject* cells = PyFunction_GET_CLOSURE(stands);
+    for (Py_ssize_t i = 0; cells != nullptr && i < PyTuple_GET_SIZE(cells); i++) {
+      descend(Ref<>::steal(PyLong_FromSsize_t(i)), PyCell_GET(PyTuple_GET_ITEM(cells, i)),
+              PyCell_GET(PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(real), i)));
+    }
+  } else if (PyMethod_Check(real)) {
+    paths_.emplace(stands, path);
+    descend(Ref<>::steal(PyLong_FromLong(0)), PyMethod_GET_SELF(stands), PyMethod_GET_SELF(real));
   } else if (Py_TYPE(real)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     const Ref<> attributes = attributes_of(stands), real_attributes = attributes_of(real);
     if (!attributes || !real_attributes) return;

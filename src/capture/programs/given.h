@@ -42,7 +42,8 @@ bool each_pair(PyObject* dict, Visit&& visit) {
 }
 
 // Where a container stands: in which argument, and under which indexes and keys. A key that is nothing leads
-// from an instance to its dictionary.
+// from an instance to its dictionary, the number of a cell from a function to what that holds, and any key
+// from a bound method to its object.
 struct GivenPath {
   size_t argument = 0;
   std::vector<Ref<>> keys;

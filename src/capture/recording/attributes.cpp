@@ -78,6 +78,7 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
 // Attributes of functions that can be assigned to and stand in no dictionary.
 bool Recording::read_function_attribute(PyObject* object, PyObject* name) {
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
+  if (!is_no_stand_in(object)) return false;
   if (function == proven_function_)
     return stop(BreakCode::kUnguardable, "an attribute of a function that may be made anew on every call");
   if (!entering(function, nullptr)) return false;

@@ -67,6 +67,22 @@ void Recording::know_by_structure(PyFunctionObject* function) {
     proven_cells_.insert(PyTuple_GET_ITEM(closure, i));
 }
 
+void Recording::make_given_function(PyObject* function, PyObject* real) {
+  make_given(function);
+  given_functions_.emplace(function, real);
+  PyObject* closure = PyFunction_GET_CLOSURE(function);
+  for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); i++)
+    given_functions_.emplace(PyTuple_GET_ITEM(closure, i), real);
+}
+
+bool Recording::is_no_stand_in(PyObject* object) {
+  if (given_functions_.empty()) return true;
+  const auto found = given_functions_.find(object);
+  if (found == given_functions_.end()) return true;
+  wanted_by_identity_.insert(found->second);
+  return stop(BreakCode::kUnguardable, "a function among the arguments is more than something to call");
+}
+
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
   if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&
@@ -78,6 +94,7 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
     given_new_object_ = nullptr;
     if (first_argument != nullptr && !is_known(first_argument)) make_fresh(first_argument);
   }
+  if (given_functions_.count(object) != 0) return true;  // all it leads to is known
   const bool fresh = is_fresh(object);
   if (!fresh && !is_pinned(object) && !pin_method(function, first_argument) && !stop_.happened() &&
       !pin_module_function(function)) {

@@ -21,6 +21,7 @@ PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
 bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
+  if (!is_no_stand_in(key)) return false;
   if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;

@@ -118,7 +118,9 @@ class Recording {
   void make_given(PyObject* object) { given_.insert(object); }
   // A tensor that the call brings, and the tracer that stands for it: in the order of the call's tensors.
   void make_given_tensor(PyObject* tracer, PyObject* real, const std::string& name);
-  // Tensors of the call that must be given as they are.
+  // A function that stands for one of the call's, with cells of its own.
+  void make_given_function(PyObject* function, PyObject* real);
+  // What the call brings and must be given as it is.
   const std::unordered_set<PyObject*>& wanted_by_identity() const { return wanted_by_identity_; }
   // Its sizes, dtype and the like may be asked for: a guard on them is needed where it is no input.
   void look_at(PyObject* tensor) {
@@ -229,6 +231,8 @@ class Recording {
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool read_given_attribute(PyObject* tracer, PyObject* name);
   bool want_by_identity(PyObject* tracer);
+  // False: the identity of a function that is known by what it is made of counts.
+  bool is_no_stand_in(PyObject* object);
   bool read_object_attribute(PyObject* tensor, PyObject* name, PyObject* descriptor);
   bool before_object_attribute_write(PyObject* tensor, PyObject* value, PyObject* descriptor);
   bool before_recorded_write(PyObject* tensor, PyObject* name, PyObject* value);
@@ -316,6 +320,7 @@ class Recording {
   };
   std::unordered_map<PyObject*, GivenTensor> given_tensors_;
   size_t given_tensor_count_ = 0;
+  std::unordered_map<PyObject*, PyObject*> given_functions_;  // and their cells, to the real function
   std::unordered_set<PyObject*> wanted_by_identity_;
   std::unordered_set<PyObject*> looked_at_;
   std::unordered_set<PyObject*> class_values_read_;  // names of attributes

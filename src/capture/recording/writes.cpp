@@ -44,6 +44,7 @@ bool Recording::before_replacing(PyObject* old) {
 
 bool Recording::before_key_write(PyObject* container, PyObject* key) {
   if (is_fresh(container)) return true;
+  if (!is_no_stand_in(key)) return false;
   if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
   if (PyAnySet_Check(container)) return journal_.set_key(container, key);
@@ -120,6 +121,7 @@ bool Recording::before_in_place(PyObject* left, PyObject* right, int operation) 
 }
 
 bool Recording::before_attribute_write(PyObject* owner, PyObject* name, PyObject* value) {
+  if (!is_no_stand_in(owner)) return false;
   PyTypeObject* type = Py_TYPE(owner);
   if (has_python_method(type, value != nullptr ? "__setattr__" : "__delattr__")) return read_behaviour(owner);
   // C code of a class's own (that of threading.local, say) may write anywhere.
@@ -174,6 +176,7 @@ bool Recording::before_dict_attribute_write(PyObject* dict, PyObject* name, PyOb
 
 bool Recording::before_cell_write(PyObject* cell) {
   // Cells that are not pinned were made by this capture.
+  if (!is_no_stand_in(cell)) return false;
   if (!is_pinned(cell)) return true;
   if (proven_cells_.count(cell) != 0)
     return stop(BreakCode::kOutsideEffect, "a variable of the function that made this one is written");

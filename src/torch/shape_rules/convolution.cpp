@@ -67,7 +67,7 @@ Sizes convolution_strides(const TensorMeta& input, const TensorMeta& weight, con
                           const Convolution& c) {
   auto format = suggested_format(input);
   if (format == c10::MemoryFormat::Contiguous) format = suggested_format(weight);
-  const Sizes strides = strides_for(sizes, format);
+  Sizes strides = strides_for(sizes, format);
   const bool planar = sizes.size() == 4;
   if (format == c10::MemoryFormat::Contiguous || (planar && c.groups == 1)) return strides;
   if (planar && input.dtype == c10::ScalarType::Half) return strides;
