@@ -193,6 +193,7 @@ class Recording {
  private:
   static constexpr size_t kLongestSource = 2000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+  bool look_through(PyObject*& callable);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);
