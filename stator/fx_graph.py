@@ -86,6 +86,7 @@ class GraphBuilder:
         self._fakes = FakeValues(describe, symbols.env if symbols else None)
         self._stack_of = stack_of
         self._entered: dict[str, list[fx.Node]] = {}
+        self._placeholders: set[str] = set()
         self._grad = torch.is_grad_enabled()
 
     def symbol(self, index: int, source: str) -> fx.Node:
@@ -112,7 +113,11 @@ class GraphBuilder:
         return node
 
     def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
-        node = self.graph.placeholder(placeholder_name(source, isinstance(example, torch.nn.Parameter)))
+        name = placeholder_name(source, isinstance(example, torch.nn.Parameter))
+        if name in self._placeholders:  # sources that differ in objects alone, say two parameters as keys
+            name = f"{name}_{len(self._placeholders)}"
+        self._placeholders.add(name)
+        node = self.graph.placeholder(name)
         node.meta = self._meta(value, 0)
         node.meta["source"] = source
         return node

@@ -150,6 +150,9 @@ class Domain {
   // Code of the domain's own that is run and not captured.
   virtual bool runs_plainly(PyCodeObject* code) const = 0;
   virtual CallKind classify(PyObject* callable) const = 0;
+  // For a wrapper that only passes its arguments on, as far as a capture is concerned: the free variable with
+  // the function that it calls. nullptr: it is no such thing.
+  virtual const char* passes_on_to(PyCodeObject*) const { return nullptr; }
   // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
   // an operator.
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;

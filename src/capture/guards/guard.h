@@ -106,9 +106,9 @@ struct GetterGuard {
   Ref<> name;
   ExpectedValue content;
 };
-// An int or float in a dictionary that is a symbol of the capture: its value is bound by each call.
+// An int or float in a dictionary or cell that is a symbol of the capture: its value is bound by each call.
 struct NumberGuard {
-  PyObject* dict;
+  PyObject* container;
   HeldKey key;
   bool is_real;
   uint32_t symbol;
@@ -121,6 +121,20 @@ struct TensorItemGuard {
   std::string name;
   std::unique_ptr<TensorGuard> guard;
   PyObject* find() const;  // borrowed, or nullptr
+};
+// A tuple in such a place: the tensors in it, also in tuples inside of it, may be replaced; its constants are
+// compared.
+struct TupleItemGuard {
+  struct Part {
+    std::string name;
+    std::unique_ptr<TensorGuard> tensor;
+    std::vector<Part> items;  // of a tuple
+    ExpectedValue constant;   // of anything else
+    bool is_tuple = false;
+  };
+  PyObject* container;
+  HeldKey key;
+  Part whole;
 };
 // An attribute in the dictionary of a tensor that the call brings: a constant, or its absence.
 struct GivenAttributeGuard {
@@ -137,7 +151,7 @@ struct PinnedTensorGuard {
 using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
                            OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
                            PinnedTensorGuard, NumberGuard, TensorItemGuard, TupleGuard, MethodGuard,
-                           GivenAttributeGuard>;
+                           GivenAttributeGuard, TupleItemGuard>;
 
 // Binds a symbol to an int or float of its kind; false for anything else.
 bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings);
@@ -150,8 +164,8 @@ struct FoundByGuards {
   std::vector<PyObject*>& tensors;  // borrowed
 };
 
-// What stands in a dictionary or list, or an attribute for which the class has a getter in C that gives the
-// same object each time; borrowed, nullptr where there is nothing.
+// What stands in a dictionary, list or cell (whatever the key), or an attribute for which the class has a
+// getter in C that gives the same object each time; borrowed, nullptr where there is nothing.
 PyObject* item_at(PyObject* container, PyObject* key);
 
 // The function and the object that a method binds; of a method of C: its definition.

@@ -25,6 +25,25 @@ bool check_dict_contents(const DictGuard& guard) {
 
 struct Checker {
   FoundByGuards found;
+  bool check_part(const TupleItemGuard::Part& part, PyObject* value) const {
+    if (part.tensor) {
+      if (!part.tensor->holds(value, found.bindings)) return false;
+      found.tensors.push_back(value);
+      return true;
+    }
+    if (!part.is_tuple) return part.constant.matches(value);
+    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) != static_cast<Py_ssize_t>(part.items.size()))
+      return false;
+    for (size_t i = 0; i < part.items.size(); i++) {
+      if (!check_part(part.items[i], PyTuple_GET_ITEM(value, static_cast<Py_ssize_t>(i)))) return false;
+    }
+    return true;
+  }
+  bool operator()(const TupleItemGuard& guard) const {
+    PyObject* const key = guard.key.get();
+    PyObject* const value = key != nullptr ? item_at(guard.container, key) : nullptr;
+    return value != nullptr && check_part(guard.whole, value);
+  }
   bool operator()(const DictGuard& guard) const { return check_dict_contents(guard); }
   bool operator()(ListGuard& guard) const {
     const size_t count = guard.items.size();
@@ -108,8 +127,7 @@ struct Checker {
   }
   bool operator()(const NumberGuard& guard) const {
     PyObject* const key = guard.key.get();
-    PyObject* const value = key != nullptr ? PyDict_GetItemWithError(guard.dict, key) : nullptr;
-    if (value == nullptr) PyErr_Clear();
+    PyObject* const value = key != nullptr ? item_at(guard.container, key) : nullptr;
     return value != nullptr && bind_number(value, guard.is_real, guard.symbol, found.bindings);
   }
   bool operator()(const TensorItemGuard& guard) const {
@@ -152,6 +170,7 @@ PyObject* item_at(PyObject* container, PyObject* key) {
     if (found == nullptr) PyErr_Clear();
     return found;
   }
+  if (PyCell_Check(container)) return PyCell_GET(container);
   if (!PyList_Check(container)) {
     // The container keeps what its getter gives.
     PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);

@@ -246,6 +246,28 @@ bool GuardSet::check_slowly(size_t guard, std::string* failed, FoundByGuards fou
   return false;
 }
 
+bool holds_tensors(const Domain& domain, PyObject* tuple) {
+  bool any = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    const bool has = PyTuple_CheckExact(item) ? holds_tensors(domain, item) : domain.is_tensor(item);
+    if (!has && !is_constant(item)) return false;
+    any = any || has;
+  }
+  return any;
+}
+
+// The sizes in which tensors of a tuple differ.
+static void note_sizes(const Domain& domain, const TupleItemGuard::Part& part, PyObject* value,
+                       Varying& varying) {
+  if (part.tensor && domain.is_tensor(value))
+    varying.note_sizes(part.name, part.tensor->changed_sizes(value));
+  if (!part.is_tuple || !PyTuple_CheckExact(value)) return;
+  const auto count = std::min(part.items.size(), static_cast<size_t>(PyTuple_GET_SIZE(value)));
+  for (size_t i = 0; i < count; i++)
+    note_sizes(domain, part.items[i], PyTuple_GET_ITEM(value, static_cast<Py_ssize_t>(i)), varying);
+}
+
 void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
   // Guards stand in the order in which each proves that the objects behind it are alive: past one that fails
   // for another reason than a number or a tensor nothing is asked, and nothing of a tensor that may be gone.
@@ -260,11 +282,13 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
     const bool is_number = constant != nullptr && found != nullptr && Py_TYPE(found) == Py_TYPE(constant) &&
                            (PyLong_CheckExact(found) || PyFloat_CheckExact(found));
     const bool is_tensor = constant == nullptr && found != nullptr && domain.is_tensor(found);
-    if (!is_number && !is_tensor) return false;
+    const bool is_tuple =
+        constant == nullptr && found != nullptr && PyTuple_CheckExact(found) && holds_tensors(domain, found);
+    if (!is_number && !is_tensor && !is_tuple) return false;
     const std::string name = place_name(texts_.text(sources_[guard]), key);
     if (is_number) varying.note_number(name);
-    if (is_tensor) varying.note_tensor(name);
-    if (is_tensor) gone.insert(expected.object);
+    if (!is_number) varying.note_tensor(name);
+    if (!is_number) gone.insert(expected.object);
     return true;
   };
   for (size_t i = 0; i < guards_.size(); i++) {
@@ -285,6 +309,15 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
       const Ref<> found = read_getter(getter->object, getter->descriptor);
       if (!found) PyErr_Clear();
       if (!found || !note(i, getter->content, PyDescr_NAME(getter->descriptor), found.get())) return;
+    } else if (const auto* tuple = std::get_if<TupleGuard>(&guards_[i]);
+               tuple != nullptr && gone.count(tuple->tuple) != 0) {
+      for (const ExpectedValue& item : tuple->items) gone.insert(item.object);
+    } else if (const auto* cell = std::get_if<CellGuard>(&guards_[i])) {
+      if (!note(i, cell->content, Py_None, PyCell_GET(cell->cell))) return;
+    } else if (const auto* placed_tuple = std::get_if<TupleItemGuard>(&guards_[i])) {
+      PyObject* key = placed_tuple->key.get();
+      PyObject* value = key != nullptr ? item_at(placed_tuple->container, key) : nullptr;
+      if (value != nullptr) note_sizes(domain, placed_tuple->whole, value, varying);
     } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
       if (gone.count(object->object) != 0 || !holds(const_cast<Guard&>(guards_[i]), ignored)) return;
     } else if (const auto* item = std::get_if<TensorItemGuard>(&guards_[i])) {

@@ -27,6 +27,9 @@
 
 namespace stator {
 
+// Whether there are tensors in a tuple, beside constants and such tuples.
+bool holds_tensors(const Domain& domain, PyObject* tuple);
+
 class GuardSet {
  public:
   // Called once the capture is complete: notes the versions that will be compared. False: something has
@@ -75,6 +78,7 @@ class GuardSet {
   // leave it out.
   void set_apart(PyTypeObject* type, PyObject* name);
   // False if it was there already.
+  bool has_seen(const void* what) const { return seen_.count(what) != 0; }
   bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
 
  private:

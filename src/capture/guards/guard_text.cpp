@@ -62,6 +62,10 @@ struct Describer {
   std::string operator()(const NumberGuard& guard) const {
     return "[" + text_of(expect(guard.key.get())) + "] is " + (guard.is_real ? "a float" : "an int");
   }
+  std::string operator()(const TupleItemGuard& guard) const {
+    return "[" + text_of(expect(guard.key.get())) + "] is a tuple of " +
+           std::to_string(guard.whole.items.size()) + " like the captured one";
+  }
   std::string operator()(const TensorItemGuard& guard) const {
     return "[" + text_of(expect(guard.key.get())) + "] is " + guard.guard->expected();
   }

@@ -117,6 +117,7 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
         break;
       case Written::Kind::cell:
         finals.push_back(Ref<>::share(PyCell_GET(object)));
+        if (finals[0] && recording.stand_in(object, Py_None) == finals[0].get()) break;
         note(Kind::set_cell, object, nullptr, std::move(finals));
         break;
       case Written::Kind::state:

@@ -88,6 +88,11 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
                            PyCFunction_Check(value);
   if (!needs_parts && !is_made_here(value, recording)) return stopped();
   if (needs_parts) {
+    if (PyTuple_Check(value) && recording.is_stand_in(value)) {
+      capture.recording.stop(BreakCode::kUnguardable,
+                             "a tuple that is read from its place is kept elsewhere");
+      return kStopped;
+    }
     step.kind = PyTuple_Check(value)       ? Kind::tuple
                 : PyMethod_Check(value)    ? Kind::method
                 : PyCFunction_Check(value) ? Kind::builtin

@@ -22,6 +22,27 @@ static PyObject* identity_function() {
   return function;
 }
 
+// A wrapper that only passes its arguments on gives way to the function that it calls.
+bool Recording::look_through(PyObject*& callable) {
+  if (!PyFunction_Check(callable)) return true;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
+  const char* variable = domain_.passes_on_to(code);
+  if (variable == nullptr) return true;
+  if (!entering(reinterpret_cast<PyFunctionObject*>(callable), nullptr)) return false;
+  PyObject* closure = PyFunction_GET_CLOSURE(callable);
+  const int first = code->co_nlocalsplus - code->co_nfreevars;
+  for (int i = 0; closure != nullptr && i < code->co_nfreevars; i++) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, first + i), variable) !=
+        0)
+      continue;
+    PyObject* cell = PyTuple_GET_ITEM(closure, i);
+    if (!read_cell(cell, code, first + i)) return false;
+    PyObject* function = PyCell_GET(cell);
+    if (function != nullptr && PyFunction_Check(function)) Py_SETREF(callable, Py_NewRef(function));
+  }
+  return true;
+}
+
 bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** sp) {
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
@@ -56,7 +77,7 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
     PyTypeObject* own = PyIndex_Check(arguments[0]) ? &PyLong_Type : &PyFloat_Type;
     if (callable == reinterpret_cast<PyObject*>(own)) Py_SETREF(callable, Py_NewRef(identity_function()));
   }
-  return before_call_with(callable, arguments, sp - arguments);
+  return look_through(callable) && before_call_with(callable, arguments, sp - arguments);
 }
 
 bool Recording::before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {

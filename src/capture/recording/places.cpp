@@ -12,14 +12,15 @@ namespace stator {
 bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
   if (varying_ == nullptr || !varying_->has_places()) return false;
   const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
-  if (!is_number && !domain_.is_tensor(value)) return false;
+  const bool is_tuple = PyTuple_CheckExact(value);
+  if (!is_number && !is_tuple && !domain_.is_tensor(value)) return false;
   if (stand_in(container, key) != nullptr) return true;
   if (item_at(container, key) != value) return false;  // written since
   if (PyDict_Check(container) && guards_.reads_key(container, key)) return false;
   const std::string name = place_name(source(container), key);
   if (!varying_->is_place(name)) return false;
-  return is_number ? PyDict_Check(container) && see_number(container, key, value, name)
-                   : see_tensor(container, key, value, name);
+  if (is_number) return !PyList_Check(container) && see_number(container, key, value, name);
+  return is_tuple ? see_tuple(container, key, value, name) : see_tensor(container, key, value, name);
 }
 
 PyObject* Recording::stand_in(PyObject* container, PyObject* key) const {
@@ -40,6 +41,8 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
   } else if (PyDict_Check(container)) {
     if (!journal_.dict_key(container, key, value) || PyDict_SetItem(container, key, stands.get()) < 0)
       return false;
+  } else if (PyCell_Check(container)) {
+    if (!journal_.cell(container) || PyCell_Set(container, stands.get()) < 0) return false;
   } else if (!PyList_Check(container)) {
     PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);
     if (!journal_.slot(container, descriptor) ||
@@ -55,27 +58,76 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
   return true;
 }
 
-bool Recording::see_number(PyObject* dict, PyObject* key, PyObject* value, const std::string& name) {
+bool Recording::see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
   DomainCapture::NumberSymbol symbol = capture_.number(value, name);
   if (!symbol.stands) return false;
-  guards_.add(NumberGuard{dict, HeldKey(key), symbol.is_real, symbol.index}, dict);
+  guards_.add(NumberGuard{container, HeldKey(key), symbol.is_real, symbol.index}, container);
   expect_symbols();
-  return place(dict, key, value, std::move(symbol.stands));
+  return place(container, key, value, std::move(symbol.stands));
+}
+
+// One that is reached in another way too is that one object.
+bool Recording::may_be_placed(PyObject* value) const {
+  if (PyTuple_CheckExact(value)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++) {
+      if (!may_be_placed(PyTuple_GET_ITEM(value, i))) return false;
+    }
+  }
+  return is_constant(value) || (!is_pinned(value) && !reads_freely(value) && by_identity_->count(value) == 0);
+}
+
+// The tracer of a tensor that the call brings in a place.
+Ref<> Recording::placed_tracer(PyObject* value, const std::string& name,
+                               std::unique_ptr<TensorGuard>& guard) {
+  const uint64_t changing = domain_.marked_sizes(value, varying_->sizes(name));
+  Ref<> tracer = capture_.input(value, name, changing, guard);
+  if (!tracer || !guard) return {};
+  if (changing != 0) expect_symbols();
+  make_given_tensor(tracer.get(), value, name);
+  placed_tensors_.push_back(Ref<>::share(value));
+  return tracer;
 }
 
 bool Recording::see_tensor(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
-  // One that is reached in another way too is that one object.
-  if (is_pinned(value) || reads_freely(value) || by_identity_->count(value) != 0 || PyODict_Check(container))
-    return false;
-  const uint64_t changing = domain_.marked_sizes(value, varying_->sizes(name));
+  if (!may_be_placed(value) || PyODict_Check(container)) return false;
   std::unique_ptr<TensorGuard> guard;
-  Ref<> tracer = capture_.input(value, name, changing, guard);
-  if (!tracer || !guard) return false;
-  if (changing != 0) expect_symbols();
-  make_given_tensor(tracer.get(), value, name);
+  Ref<> tracer = placed_tracer(value, name, guard);
+  if (!tracer) return false;
   guards_.add(TensorItemGuard{container, HeldKey(key), name, std::move(guard)}, container);
-  placed_tensors_.push_back(Ref<>::share(value));
   return place(container, key, value, std::move(tracer));
+}
+
+Ref<> Recording::placed_part(PyObject* value, const std::string& name, TupleItemGuard::Part& part) {
+  part.name = name;
+  if (domain_.is_tensor(value)) return placed_tracer(value, name, part.tensor);
+  part.is_tuple = PyTuple_CheckExact(value);
+  if (!part.is_tuple) {
+    note_constant(value, nullptr, nullptr);
+    part.constant = expect(value);
+    return Ref<>::share(value);
+  }
+  const Py_ssize_t count = PyTuple_GET_SIZE(value);
+  auto stands = Ref<>::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; stands && i < count; i++) {
+    part.items.emplace_back();
+    Ref<> item =
+        placed_part(PyTuple_GET_ITEM(value, i), name + "[" + std::to_string(i) + "]", part.items.back());
+    if (!item) return {};
+    PyTuple_SET_ITEM(stands.get(), i, item.release());
+  }
+  return stands;
+}
+
+bool Recording::see_tuple(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
+  if (!may_be_placed(value) || PyODict_Check(container) || !holds_tensors(domain_, value)) return false;
+  TupleItemGuard guard{container, HeldKey(key), {}};
+  Ref<> stands = placed_part(value, name, guard.whole);
+  if (!stands) {
+    if (!PyErr_Occurred()) stop(BreakCode::kTensorSubclass, name);
+    return false;
+  }
+  guards_.add(std::move(guard), container);
+  return place(container, key, value, std::move(stands));
 }
 
 }  // namespace stator

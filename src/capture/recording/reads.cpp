@@ -182,8 +182,12 @@ bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
     return true;  // cells of functions that this capture entered are made by it
   if (journal_.find(cell) != nullptr) return true;  // written here
   PyObject* content = PyCell_GET(cell);
-  if (proven_cells_.count(cell) == 0 && guards_.once(cell))
-    guards_.add(CellGuard{cell, expect(content)}, cell);
+  const bool proven = proven_cells_.count(cell) != 0;
+  if (content != nullptr && !proven && !guards_.has_seen(cell)) {
+    if (see_place(cell, Py_None, content)) return true;
+    if (PyErr_Occurred()) return false;
+  }
+  if (!proven && guards_.once(cell)) guards_.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {
     pin(content, {Origin::attribute, cell, Ref<>::share(PyTuple_GET_ITEM(code->co_localsplusnames, index))});
   }

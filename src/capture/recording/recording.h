@@ -190,12 +190,17 @@ class Recording {
     varying_ = &varying;
     by_identity_ = &by_identity;
   }
-  // The symbol or tracer that stands in a place (borrowed); nullptr: none does.
+  // The symbol or tracer, or tuple of tracers, that stands in a place (borrowed); nullptr: none does.
   PyObject* stand_in(PyObject* container, PyObject* key) const;
+  bool is_stand_in(PyObject* object) const {
+    return std::any_of(stand_ins_.begin(), stand_ins_.end(),
+                       [&](const StandIn& known) { return known.stands.get() == object; });
+  }
 
  private:
   static constexpr size_t kLongestSource = 2000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+  bool look_through(PyObject*& callable);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);
@@ -293,7 +298,11 @@ class Recording {
   // Where C code returned a symbolic number: what captured code is to see of it.
   void see_symbols(PyObject*& result);
   bool see_place(PyObject* container, PyObject* key, PyObject* value);
-  bool see_number(PyObject* dict, PyObject* key, PyObject* value, const std::string& name);
+  bool see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
+  bool see_tuple(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
+  bool may_be_placed(PyObject* value) const;
+  Ref<> placed_tracer(PyObject* value, const std::string& name, std::unique_ptr<TensorGuard>& guard);
+  Ref<> placed_part(PyObject* value, const std::string& name, TupleItemGuard::Part& part);
   bool see_tensor(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
   bool place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands);
 

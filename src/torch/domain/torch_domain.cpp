@@ -340,6 +340,18 @@ class TorchDomain final : public Domain {
   Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
   bool runs_plainly(PyCodeObject* code) const override { return is_sym_number_code(code); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
+  // torch keeps functions of its own away from Dynamo.
+  const char* passes_on_to(PyCodeObject* code) const override {
+    static PyObject* const inner = [] {
+      const py::tuple constants =
+          py::module_::import("torch").attr("_disable_dynamo").attr("__code__").attr("co_consts");
+      for (const py::handle constant : constants) {
+        if (PyCode_Check(constant.ptr())) return constant.ptr();
+      }
+      return static_cast<PyObject*>(nullptr);
+    }();
+    return reinterpret_cast<PyObject*>(code) == inner ? "fn" : nullptr;
+  }
   bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
   bool attribute_is_an_object(PyObject* name) const override {
     return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
