@@ -10,7 +10,7 @@ import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 import pytest
@@ -83,8 +83,8 @@ COUNT = 0
 
 
 class Registry:
-    entries: list[int] = []
-    table: dict[str, int] = {}
+    entries: ClassVar[list[int]] = []
+    table: ClassVar[dict[str, int]] = {}
     calls = 0
 
 

@@ -116,6 +116,7 @@ constexpr Row kRows[] = {
     {"itertools.chain", "from_iterable", NativeEffect::reads_shallow},
     {"_abc", "_abc_instancecheck _abc_subclasscheck", NativeEffect::asks_registry},
     {"_collections", "deque defaultdict OrderedDict", NativeEffect::reads_shallow},
+    {"_collections", "_count_elements", NativeEffect::writes_self},
     {"_collections.deque",
      "append appendleft extend extendleft pop popleft clear insert remove reverse rotate",
      NativeEffect::writes_self},

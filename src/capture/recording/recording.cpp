@@ -206,12 +206,13 @@ bool Recording::take_pending(PyObject** sp) {
   for (size_t i = pending_.size(); i > 0; i--) {
     if (pending_[i - 1].frame != frame_) continue;
     const Pending::Kind kind = pending_[i - 1].kind;
-    if (pending_[i - 1].instead) Py_SETREF(sp[-1], pending_[i - 1].instead.release());
+    PyObject*& result = sp[-pending_[i - 1].depth];
+    if (pending_[i - 1].instead) Py_SETREF(result, pending_[i - 1].instead.release());
     pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i) - 1,
                    pending_.end());  // what lies above belongs to frames that were left by an error
-    if ((has_symbols_ || capture_.has_symbols()) && sp[-1] != nullptr) see_symbols(sp[-1]);
-    if (kind == Pending::cached) return note_cached_result(sp[-1]);
-    note_result(sp[-1], kind == Pending::made);
+    if ((has_symbols_ || capture_.has_symbols()) && result != nullptr) see_symbols(result);
+    if (kind == Pending::cached) return note_cached_result(result);
+    note_result(result, kind == Pending::made);
     return true;
   }
   return true;
@@ -347,7 +348,11 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::DICT_UPDATE:
     case Opcode::DICT_MERGE:
     case Opcode::UNPACK_SEQUENCE:
+      return read_contents(TOP(1));
     case Opcode::UNPACK_EX:
+      // The list lies below what comes before it.
+      expect_result();
+      pending_.back().depth = (argument & 0xff) + 1;
       return read_contents(TOP(1));
     case Opcode::FORMAT_VALUE:
     case Opcode::FORMAT_SIMPLE:

@@ -286,12 +286,13 @@ class Recording {
     cpython::Frame* frame;
     Kind kind;
     Ref<> instead;  // what captured code is to see, if it is something else
+    int depth = 1;  // where it lies, counted from the top of the stack
   };
   class Pause;
   void note_result(PyObject* result, bool made = false);
   bool note_cached_result(PyObject* result);
   void end_pause();
-  void expect_result(Pending::Kind kind = Pending::plain) { pending_.push_back({frame_, kind, {}}); }
+  void expect_result(Pending::Kind kind = Pending::plain) { pending_.push_back({frame_, kind, {}, 1}); }
 
   bool take_pending(PyObject** sp);
   uint32_t add_source(PyObject* object, SourceTexts& texts);

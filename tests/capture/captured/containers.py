@@ -180,3 +180,30 @@ def slices_and_unpacking() -> tuple[Program, Change]:
         return items[1:3], items[::-1], (a, b, c), tuple(items)[n:], [*items, *"xy"], {**{"a": n}, "b": 2}
 
     return program, lambda: items.reverse()
+
+
+@case
+def starred_targets() -> tuple[Program, Change]:
+    values = [1, 2, 3, 4]
+
+    def program(n: int) -> Any:
+        first, *middle, last = values
+        *head, _ = range(n)
+        (a, *rest), b = (middle, n)
+        middle.append(n)
+        rest += head
+        return first, middle, last, a, rest, b, sum(middle[1:])
+
+    return program, lambda: values.insert(2, 9)
+
+
+@case
+def counters() -> tuple[Program, Change]:
+    words = ["a", "b", "a"]
+
+    def program(n: int) -> Any:
+        counter = collections.Counter(words)
+        counter.update(["b"] * n)
+        return counter.most_common(), counter["missing"], dict(counter + collections.Counter("ab"))
+
+    return program, lambda: words.append("c")
