@@ -21,7 +21,7 @@ Ref<> interned(PyObject* name) {
 bool is_plain_value(PyObject* value) { return Py_TYPE(value)->tp_descr_get == nullptr; }
 
 PyTypeObject* holder_of(PyTypeObject* type, PyObject* name) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+  for (Py_ssize_t i = 0; type->tp_mro != nullptr && i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     if (cpython::own_attribute(base, name) != nullptr) return base;
   }

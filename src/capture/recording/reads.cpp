@@ -124,6 +124,8 @@ bool Recording::read_type(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!guards_.once(type)) return true;
   if (is_fresh(object)) return true;
+  if (type->tp_mro == nullptr)
+    return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " is still being made");
   Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   if (!alive) return false;
   const unsigned int version = type_version(type);
