@@ -194,9 +194,44 @@ def shared(w: Any, n: int) -> Any:
     return w.items[-1] is w.table["made"], made
 
 
+def sets_and_look(w: Any, n: int) -> Any:
+    w.names.add(n)
+    w.names.discard(1)
+    return sorted(w.names), len(w.names), n in w.names, list(w.names)
+
+
+def deques_and_look(w: Any, n: int) -> Any:
+    w.recent.append(n)
+    return list(w.recent), len(w.recent)
+
+
+def ordered_and_look(w: Any, n: int) -> Any:
+    w.ordered["y"] = n
+    w.ordered["x"] = n + 1
+    return list(w.ordered.items()), len(w.ordered)
+
+
+def delete_attributes(w: Any, n: int) -> Any:
+    del w.flag
+    gone = hasattr(w, "flag")
+    w.flag = n  # stands behind the others now
+    w.made = n
+    del w.made
+    return gone, list(vars(w)), hasattr(w, "made")
+
+
+def delete_slot(w: Any, n: int) -> Any:
+    old = w.slotted.value
+    del w.slotted.value
+    gone = hasattr(w.slotted, "value")
+    w.slotted.value = old + n
+    return gone
+
+
 PROGRAMS = [
     append, append_and_look, set_items, reorder, slices, keys, remove_keys, sets, deques, ordered,
     groups, slots, setters, cells, global_write, attributes, deep, bound, shared,
+    sets_and_look, deques_and_look, ordered_and_look, delete_attributes, delete_slot,
 ]  # fmt: skip
 
 
@@ -254,6 +289,8 @@ def test_a_capture_that_is_given_up_leaves_nothing() -> None:
         cells(w, n)
         deques(w, n)
         attributes(w, n)
+        delete_attributes(w, n)
+        delete_slot(w, n)
         w.seen = repr(state(w))  # the state function copies: C code that nobody described
         open("/dev/null").close()
 

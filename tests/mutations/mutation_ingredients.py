@@ -39,6 +39,11 @@ class Inner(nn.Module):
         self.table = {"a": 1.0, "b": [2.0, 3.0]}
         self.steps = [1.0, 2.0, 3.0]
         self.choice = {1, 2}
+        self.state = (torch.zeros(4), 1.0)
+        self.steps_of = torch.ones(2, 1)
+        # What programs write to is read by nothing else: they are run twice, and the second run must see the same.
+        self.written = nn.Parameter(torch.ones(4))
+        self.frozen = nn.Linear(4, 4)
         self.config = types.SimpleNamespace(act="relu", eps=1e-5, nested=types.SimpleNamespace(depth=1))
 
     @property
@@ -108,6 +113,28 @@ def _set_data(w: World, r: random.Random) -> None:
 def _freeze(w: World, r: random.Random) -> None:
     for p in w["model"].inner.linear.parameters():
         p.requires_grad_(r.random() < 0.5)
+
+
+def _set_gradient(w: World, r: random.Random) -> None:
+    for p in (w["model"].inner.written, w["model"].inner.norm.weight):
+        p.grad = r.choice([None, torch.randn_like(p)])
+
+
+def _write_gradient(w: World, r: random.Random) -> None:
+    p = w["model"].inner.norm.weight
+    if p.grad is not None:
+        p.grad.fill_(number(r))
+
+
+def _drop_class_attribute(w: World, r: random.Random) -> None:
+    if "rows" in vars(type(w["model"].inner)):
+        del type(w["model"].inner).rows
+
+
+def _set_state(w: World, r: random.Random) -> None:
+    w["model"].inner.state = r.choice(
+        [(torch.randn(4), number(r)), (torch.randn(4), 2), (torch.randn(3, 4), 1.0), (1.0, torch.randn(4))]
+    )
 
 
 def _precision(w: World, r: random.Random) -> None:
@@ -204,6 +231,58 @@ INGREDIENTS: dict[str, Ingredient] = {
     "kind": Ingredient(
         "x = x + 1 if isinstance(self.inner.kind, int) else x - 1",
         (lambda w, r: setattr(w["model"].inner, "kind", r.choice([1, "a", 2.0, None])),),
+    ),
+    "attribute of a tensor": Ingredient(
+        "x = x * getattr(self.inner.norm.weight, 'scale', 1.0)",
+        (lambda w, r: setattr(w["model"].inner.norm.weight, "scale", number(r)),
+         lambda w, r: vars(w["model"].inner.norm.weight).pop("scale", None) and None),
+    ),
+    "attribute written to a tensor": Ingredient(
+        "self.inner.offset.rows = x.shape[0]\nx = x + self.inner.offset.rows + len(self.inner.offset)",
+        (lambda w, r: setattr(w["model"].inner, "offset", torch.randn(4)),
+         lambda w, r: setattr(w["model"].inner.offset, "rows", number(r)),
+         lambda w, r: vars(w["model"].inner.offset).pop("rows", None) and None),
+    ),
+    "metadata": Ingredient(
+        "x = x + 1 if self.inner.norm.bias.requires_grad else x - self.inner.steps_of.shape[0]\n"
+        "x = x + self.inner.steps_of.dim()",
+        (lambda w, r: w["model"].inner.norm.bias.requires_grad_(r.random() < 0.5).shape and None,
+         lambda w, r: setattr(w["model"].inner, "steps_of", torch.ones(r.randint(1, 3), 1)),
+         lambda w, r: setattr(w["model"].inner.steps_of, "data", torch.ones(r.randint(1, 3)))),
+    ),
+    "gradient": Ingredient(
+        "x = x if self.inner.norm.weight.grad is None else x + self.inner.norm.weight.grad",
+        (_set_gradient, _write_gradient),
+    ),
+    "gradient written": Ingredient(
+        "p = self.inner.written\n"
+        "p.grad = None if self.inner.on else p.detach() * 2\n"
+        "x = x + (1 if p.grad is None else p.grad)",
+        (_set_gradient, lambda w, r: setattr(w["model"].inner, "on", r.random() < 0.5)),
+    ),
+    "frozen for a while": Ingredient(
+        "self.inner.frozen.requires_grad_(False)\n"
+        "x = self.inner.frozen(x)\n"
+        "self.inner.frozen.requires_grad_(True)",
+        (lambda w, r: setattr(w["model"].inner, "frozen", nn.Linear(4, 4)),
+         lambda w, r: w["model"].inner.frozen.weight.requires_grad_(r.random() < 0.5).shape and None,
+         lambda w, r: w["model"].inner.frozen.weight.data.mul_(number(r)).shape and None),
+    ),
+    "data written": Ingredient(
+        "p = self.inner.written\np.data = p.data.clamp(-1, 1)\nx = x + p",
+        (lambda w, r: setattr(w["model"].inner.written, "data", torch.randn(4) * 2),
+         lambda w, r: setattr(w["model"].inner, "written", nn.Parameter(torch.randn(4) * 2))),
+    ),
+    "class attribute written": Ingredient(
+        "type(self.inner).rows = x.shape[0]\nx = x + self.inner.rows * type(self.inner).power",
+        (_set_class_attribute, _drop_class_attribute,
+         lambda w, r: setattr(type(w["model"].inner), "rows", 100),
+         lambda w, r: setattr(w["model"].inner, "rows", 50),
+         lambda w, r: vars(w["model"].inner).pop("rows", None) and None),
+    ),
+    "tuple": Ingredient(
+        "x = x * self.inner.state[1] + self.inner.state[0]",
+        (_set_state, _set_state, lambda w, r: w["model"].inner.state[0].mul_(2).shape and None),
     ),
     "branch on absence": Ingredient(
         "x = x * getattr(self.inner, 'late', 1.0)",

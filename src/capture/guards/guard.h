@@ -85,6 +85,9 @@ struct ItemsGuard {
   PyObject* container;
   std::vector<ExpectedValue> items;
   std::vector<Ref<>> kept;
+  // Of a set that is looked through after a write to it: new items find their places by the size of its
+  // table.
+  Py_ssize_t mask = -1;
 };
 // A field of an object that C code keeps outside of any dictionary: a function's name, its annotations.
 struct FieldGuard {

@@ -99,6 +99,7 @@ struct Checker {
     return node == nullptr;
   }
   bool operator()(ItemsGuard& guard) const {
+    if (guard.mask >= 0 && reinterpret_cast<PySetObject*>(guard.container)->mask != guard.mask) return false;
     size_t count = 0;
     const bool same = each_item(guard.container, [&](PyObject* item) {
       return count < guard.items.size() && guard.items[count++].is_now(item);

@@ -276,7 +276,7 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
   const FoundByGuards ignored{bindings, placed};
   std::unordered_set<const PyObject*> gone;  // replaced tensors may be, and what only they held
   // False: something else was there, or is there now.
-  const auto note = [&](size_t guard, const ExpectedValue& expected, PyObject* key, PyObject* found) {
+  const auto note = [&](auto&& source, const ExpectedValue& expected, PyObject* key, PyObject* found) {
     if (expected.object == nullptr || expected.matches(found)) return expected.object != nullptr || !found;
     PyObject* constant = expected.constant.get();
     const bool is_number = constant != nullptr && found != nullptr && Py_TYPE(found) == Py_TYPE(constant) &&
@@ -285,35 +285,52 @@ void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
     const bool is_tuple =
         constant == nullptr && found != nullptr && PyTuple_CheckExact(found) && holds_tensors(domain, found);
     if (!is_number && !is_tensor && !is_tuple) return false;
-    const std::string name = place_name(texts_.text(sources_[guard]), key);
+    const std::string name = place_name(source(), key);
     if (is_number) varying.note_number(name);
     if (!is_number) varying.note_tensor(name);
     if (!is_number) gone.insert(expected.object);
     return true;
   };
+  // The attributes of a class, as Recording::stands_apart reaches them.
+  const auto note_class = [&](const std::string& source, const TypeGuard& guard) {
+    if (PyWeakref_GET_OBJECT(guard.alive.get()) != reinterpret_cast<PyObject*>(guard.type)) return false;
+    const auto differences = guard.contents->differences(guard.type, guard.apart.get());
+    if (!differences) return false;
+    for (const TypeContents::Difference& each : *differences) {
+      const ExpectedValue expected =
+          each.old != nullptr ? expect(each.old) : ExpectedValue{each.old_address, {}};
+      const auto dict = [&] { return source + (each.holder == guard.type ? "" : ".__mro__") + ".__dict__"; };
+      if (!note(dict, expected, each.name, each.now)) return false;
+    }
+    return true;
+  };
   for (size_t i = 0; i < guards_.size(); i++) {
-    if (const auto* dict = std::get_if<DictGuard>(&guards_[i])) {
+    const auto source = [&] { return texts_.text(sources_[i]); };
+    if (const auto* type = std::get_if<TypeGuard>(&guards_[i])) {
+      if (!holds(const_cast<Guard&>(guards_[i]), ignored) && !note_class(source(), *type)) return;
+    } else if (const auto* dict = std::get_if<DictGuard>(&guards_[i])) {
       if (dict->whole && PyDict_GET_SIZE(dict->dict) != static_cast<Py_ssize_t>(dict->reads.size())) return;
       for (const DictGuard::Read& read : dict->reads) {
-        if (!read.key.get() || !note(i, read.value, read.key.get(), read.found_in(dict->dict))) return;
+        if (!read.key.get() || !note(source, read.value, read.key.get(), read.found_in(dict->dict))) return;
       }
     } else if (const auto* list = std::get_if<ListGuard>(&guards_[i])) {
       if (PyList_GET_SIZE(list->list) != static_cast<Py_ssize_t>(list->items.size())) return;
       for (size_t j = 0; j < list->items.size(); j++) {
         const Ref<> index = Ref<>::steal(PyLong_FromSize_t(j));
         PyObject* found = PyList_GET_ITEM(list->list, j);
-        if (list->items[j].object != nullptr && index && !note(i, list->items[j], index.get(), found)) return;
+        if (list->items[j].object != nullptr && index && !note(source, list->items[j], index.get(), found))
+          return;
       }
     } else if (const auto* getter = std::get_if<GetterGuard>(&guards_[i])) {
       if (gone.count(getter->object) != 0) return;
       const Ref<> found = read_getter(getter->object, getter->descriptor);
       if (!found) PyErr_Clear();
-      if (!found || !note(i, getter->content, PyDescr_NAME(getter->descriptor), found.get())) return;
+      if (!found || !note(source, getter->content, PyDescr_NAME(getter->descriptor), found.get())) return;
     } else if (const auto* tuple = std::get_if<TupleGuard>(&guards_[i]);
                tuple != nullptr && gone.count(tuple->tuple) != 0) {
       for (const ExpectedValue& item : tuple->items) gone.insert(item.object);
     } else if (const auto* cell = std::get_if<CellGuard>(&guards_[i])) {
-      if (!note(i, cell->content, Py_None, PyCell_GET(cell->cell))) return;
+      if (!note(source, cell->content, Py_None, PyCell_GET(cell->cell))) return;
     } else if (const auto* placed_tuple = std::get_if<TupleItemGuard>(&guards_[i])) {
       PyObject* key = placed_tuple->key.get();
       PyObject* value = key != nullptr ? item_at(placed_tuple->container, key) : nullptr;

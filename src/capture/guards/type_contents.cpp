@@ -107,6 +107,19 @@ std::shared_ptr<const TypeContents> TypeContents::of(PyTypeObject* type) {
 }
 
 bool TypeContents::match(PyTypeObject* type, const ApartNames* apart) const {
+  return compare(type, apart, nullptr);
+}
+
+std::optional<std::vector<TypeContents::Difference>> TypeContents::differences(
+    PyTypeObject* type, const ApartNames* apart) const {
+  std::vector<Difference> found;
+  if (!compare(type, apart, &found)) return std::nullopt;
+  return found;
+}
+
+// Differences in values are noted, if somebody wants to know them.
+bool TypeContents::compare(PyTypeObject* type, const ApartNames* apart,
+                           std::vector<Difference>* different) const {
   std::vector<PyObject*> found;
   read(type, apart, found);
   if (apart == nullptr && found.size() != all_.size()) return false;
@@ -118,7 +131,13 @@ bool TypeContents::match(PyTypeObject* type, const ApartNames* apart) const {
     auto* base = reinterpret_cast<PyTypeObject*>(found[at - 1]);
     for (; i < end; i += 2) {
       if (apart != nullptr && apart->count({base, all_[i].address}) != 0) continue;
-      if (at + 1 >= found.size() || !all_[i].is(found[at]) || !all_[i + 1].is(found[at + 1])) return false;
+      if (at + 1 >= found.size() || !all_[i].is(found[at])) return false;
+      const Seen& value = all_[i + 1];
+      if (!value.is(found[at + 1])) {
+        if (different == nullptr || Py_TYPE(found[at + 1]) != value.type) return false;
+        PyObject* constant = value.is_weak ? nullptr : value.kept.get();
+        different->push_back({base, found[at], constant, found[at + 1], value.address});
+      }
       at += 2;
     }
   }

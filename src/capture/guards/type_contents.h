@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,6 +26,14 @@ class TypeContents {
   static std::shared_ptr<const TypeContents> of(PyTypeObject* type);
 
   bool match(PyTypeObject* type, const ApartNames* apart) const;
+  // An attribute that has another value now. What it had may be gone: only constants are told.
+  struct Difference {
+    PyTypeObject* holder;
+    PyObject *name, *old, *now;  // borrowed
+    PyObject* old_address;
+  };
+  // Nothing: it differs in more than values.
+  std::optional<std::vector<Difference>> differences(PyTypeObject* type, const ApartNames* apart) const;
 
  private:
   // Known by its address, which nothing else has while this lives or the object does. A class must not be
@@ -40,6 +49,7 @@ class TypeContents {
     bool is(PyObject* object) const;
   };
   explicit TypeContents(PyTypeObject* type);
+  bool compare(PyTypeObject* type, const ApartNames* apart, std::vector<Difference>* different) const;
   // What `type` and its bases hold: bases, names and values.
   static void read(PyTypeObject* type, const ApartNames* apart, std::vector<PyObject*>& found);
 

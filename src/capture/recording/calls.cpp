@@ -24,6 +24,17 @@ static PyObject* identity_function() {
 
 // A wrapper that only passes its arguments on gives way to the function that it calls.
 bool Recording::look_through(PyObject*& callable) {
+  if (Py_IS_TYPE(callable, &PyMethod_Type)) {
+    const Ref<> wrapper = Ref<>::share(PyMethod_GET_FUNCTION(callable));
+    PyObject* function = Ref<>(wrapper).release();
+    const bool known = look_through(function);
+    const Ref<> behind = Ref<>::steal(function);
+    if (!known || behind.get() == wrapper.get()) return known;
+    PyObject* bound = PyMethod_New(behind.get(), PyMethod_GET_SELF(callable));
+    if (bound == nullptr) return false;
+    Py_SETREF(callable, bound);
+    return true;
+  }
   if (!PyFunction_Check(callable)) return true;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
   const char* variable = domain_.passes_on_to(code);
@@ -46,7 +57,8 @@ bool Recording::look_through(PyObject*& callable) {
 bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** sp) {
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
-    PyObject* callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
+    PyObject*& callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
+    if (!look_through(callable)) return false;
     PyObject** const slot = &sp[has_keywords ? -2 : -1];
     if (!read_contents(*slot) || (has_keywords && !read_contents(sp[-1]))) return false;
     if (!PyTuple_CheckExact(*slot)) {

@@ -21,7 +21,7 @@ Ref<> interned(PyObject* name) {
 bool is_plain_value(PyObject* value) { return Py_TYPE(value)->tp_descr_get == nullptr; }
 
 PyTypeObject* holder_of(PyTypeObject* type, PyObject* name) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+  for (Py_ssize_t i = 0; type->tp_mro != nullptr && i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     if (cpython::own_attribute(base, name) != nullptr) return base;
   }
@@ -58,7 +58,7 @@ bool Recording::stands_apart(PyTypeObject* type, PyObject* name, PyObject* value
   if (holder == nullptr || !is_changeable(holder)) return false;
   auto* object = reinterpret_cast<PyObject*>(holder);
   if (journal_.wrote_key(object, one.get())) return true;
-  if (!may_vary) return false;
+  if (!may_vary || was_given_out(holder)) return false;
   pin(object,
       {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__mro__"))});
   return see_place(dict_of_class(holder), one.get(), value);
@@ -87,7 +87,8 @@ bool Recording::before_class_attribute_write(PyTypeObject* type, PyObject* name,
   guards_.set_apart(type, one.get());
   PyObject* dict = dict_of_class(type);
   // It may have been read, by whatever way that leads here.
-  if (old == nullptr || !is_plain_value(old) || class_values_read_.count(one.get()) != 0)
+  if (old == nullptr || !is_plain_value(old) || class_values_read_.count(one.get()) != 0 ||
+      was_given_out(type))
     guards_.read(dict, one.get(), old);
   return journal_.class_attribute(type, one.get());
 }

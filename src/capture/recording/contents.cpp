@@ -35,8 +35,10 @@ bool Recording::read_contents(PyObject* object) {
     if (object != nullptr) look_at(object);
     return object == nullptr || !is_fresh(object) || read_type(Py_TYPE(object));
   }
-  if (PyType_Check(object))
+  if (PyType_Check(object)) {
+    classes_given_out_.insert(reinterpret_cast<PyTypeObject*>(object));
     return read_type(reinterpret_cast<PyTypeObject*>(object)) && read_type(Py_TYPE(object));
+  }
   if (PyDict_CheckExact(object)) return read_dict(object);
   if (PyList_CheckExact(object)) return read_list(object);
   if (PyFunction_Check(object) || PyModule_Check(object) || Py_IS_TYPE(object, &PyProperty_Type))

@@ -13,6 +13,10 @@ PyObject* Journal::absent() {
   return object;
 }
 
+bool Written::is_new(PyObject* key) const {
+  return keys && PyDict_GetItemWithError(keys.get(), key) == Journal::absent();
+}
+
 Written& Journal::at(Written::Kind kind, PyObject* object, PyObject* descriptor) {
   size_t next = written_.size();
   const size_t found = descriptor == nullptr
@@ -84,7 +88,11 @@ bool Journal::list_all(PyObject* list) {
 bool Journal::set_key(PyObject* set, PyObject* key) {
   Written& written = at(Written::Kind::set, set);
   if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
-  if (!written.keys) return false;
+  if (!written.order) {
+    written.order = Ref<>::steal(PySequence_List(set));
+    written.length = reinterpret_cast<PySetObject*>(set)->mask;
+  }
+  if (!written.keys || !written.order) return false;
   const int known = PyDict_Contains(written.keys.get(), key);
   if (known != 0) return known > 0;
   const int there = PySet_Contains(set, key);
@@ -225,7 +233,7 @@ int put_back_keys(const Written& written) {
     }
     if (status < 0) return status;
   }
-  return written.order ? put_back_order(written) : 0;
+  return written.kind == Written::Kind::dict && written.order ? put_back_order(written) : 0;
 }
 
 int put_back(const Written& written) {

@@ -23,12 +23,13 @@ struct Written {
   Ref<> object;
   Ref<> entry;            // everything it held at entry, where any of it may change; a cell's content
   Ref<> keys;             // dict, set, type: each key that is written, with its old value or absent()
-  Ref<> order;            // dict: the keys at entry, where one was removed
+  Ref<> order;            // dict: the keys at entry, where one was removed; set: its items in their order
   Ref<> removed;          // dict: keys that were removed, whether or not they came back
-  Py_ssize_t length = 0;  // list: at entry
+  Py_ssize_t length = 0;  // list: at entry; set: the size of its table then, less one
   std::map<Py_ssize_t, Ref<>> items;           // list: old items by index
   std::vector<std::pair<bool, Ref<>>> pushed;  // deque: to the left?, the item
   Ref<> descriptor;                            // slot, state: of its class
+  bool is_new(PyObject* key) const;            // dict: written here, and not there before
 };
 
 class Journal {

@@ -125,6 +125,8 @@ bool Recording::read_type(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!guards_.once(type)) return true;
   if (is_fresh(object)) return true;
+  if (type->tp_mro == nullptr)
+    return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " is still being made");
   Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   if (!alive) return false;
   const unsigned int version = type_version(type);
@@ -199,12 +201,13 @@ bool Recording::read_order(PyObject* dict) {
     return stop(BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
   // Keyed beside the dictionary itself, which has a guard on its items.
   if (!guards_.once(reinterpret_cast<const char*>(dict) + 2)) return true;
-  if (journal_.find(dict) != nullptr)
-    return stop(BreakCode::kUnguardable, "an OrderedDict is looked through after a write to it");
-  if (PyDict_GET_SIZE(dict) < 2) return true;  // a guard on its items tells all
+  // Keys that this run wrote stand behind those that were there.
+  const Written* written = journal_.find(dict);
   OrderGuard guard{dict, {}};
-  for (const cpython::OrderNode* node = cpython::ordered(dict)->first; node != nullptr; node = node->next)
-    guard.keys.push_back(expect(node->key));
+  for (const cpython::OrderNode* node = cpython::ordered(dict)->first; node != nullptr; node = node->next) {
+    if (written == nullptr || !written->is_new(node->key)) guard.keys.push_back(expect(node->key));
+  }
+  if (guard.keys.size() < 2) return true;  // a guard on its items tells all
   guards_.add(std::move(guard), dict);
   return true;
 }
@@ -215,11 +218,17 @@ bool Recording::read_items(PyObject* container) {
                 std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");
   }
   if (!guards_.once(container)) return true;
-  if (journal_.find(container) != nullptr) {
+  // After a write: what it held at entry.
+  const Written* written = journal_.find(container);
+  PyObject* entry = written == nullptr ? container
+                    : written->order   ? written->order.get()
+                                       : written->entry.get();
+  if (entry == nullptr) {
     return stop(BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " is looked through after a write to it");
   }
-  ItemsGuard guard{container, expect_items(container), {}};
+  ItemsGuard guard{container, expect_items(entry), {}, -1};
+  if (written != nullptr && PyAnySet_Check(container)) guard.mask = written->length;
   for (size_t i = 0; i < guard.items.size(); i++) {
     if (!PyAnySet_Check(container)) guard.kept.push_back(Ref<>::share(guard.items[i].object));
     pin(guard.items[i].object, {Origin::item, container, Ref<>::steal(PyLong_FromSize_t(i))});

@@ -246,6 +246,11 @@ class Recording {
   // Whether a symbol or tracer stands there, or what this run wrote: no guard on the class covers it.
   bool stands_apart(PyTypeObject* type, PyObject* name, PyObject* value);
   PyObject* dict_of_class(PyTypeObject* type);
+  // Whether an attribute of the class may have been read in ways that are not noted.
+  bool was_given_out(PyTypeObject* type) const {
+    return std::any_of(classes_given_out_.begin(), classes_given_out_.end(),
+                       [&](PyTypeObject* given) { return PyType_IsSubtype(given, type) != 0; });
+  }
   // Of those whose dictionaries were given out by dict_of_class; nullptr: another one.
   PyTypeObject* class_with(PyObject* dict) const {
     const auto found = class_dicts_.find(dict);
@@ -333,7 +338,8 @@ class Recording {
   std::unordered_map<PyObject*, PyObject*> given_functions_;  // and their cells, to the real function
   std::unordered_set<PyObject*> wanted_by_identity_;
   std::unordered_set<PyObject*> looked_at_;
-  std::unordered_set<PyObject*> class_values_read_;  // names of attributes
+  std::unordered_set<PyObject*> class_values_read_;      // names of attributes
+  std::unordered_set<PyTypeObject*> classes_given_out_;  // to C code, or their dictionaries to anybody
   std::unordered_map<PyObject*, PyTypeObject*> class_dicts_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;

@@ -342,13 +342,13 @@ class TorchDomain final : public Domain {
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   // torch keeps functions of its own away from Dynamo.
   const char* passes_on_to(PyCodeObject* code) const override {
-    static PyObject* const inner = [] {
-      const py::tuple constants =
-          py::module_::import("torch").attr("_disable_dynamo").attr("__code__").attr("co_consts");
-      for (const py::handle constant : constants) {
+    static PyObject* const inner = []() -> PyObject* {
+      const py::object wrap = py::getattr(py::module_::import("torch"), "_disable_dynamo", py::none());
+      if (!PyFunction_Check(wrap.ptr())) return nullptr;
+      for (const py::handle constant : py::tuple(wrap.attr("__code__").attr("co_consts"))) {
         if (PyCode_Check(constant.ptr())) return constant.ptr();
       }
-      return static_cast<PyObject*>(nullptr);
+      return nullptr;
     }();
     return reinterpret_cast<PyObject*>(code) == inner ? "fn" : nullptr;
   }
