@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,13 +16,13 @@ def world() -> Any:
             type.__setattr__(cls, "log", [*cls.log, name][-2:])  # type: ignore[attr-defined]
 
     class Watched(metaclass=Meta):
-        log: list[str] = []
+        log: ClassVar[list[str]] = []
         value = 0
 
     class Base:
         flag: Any = None
         total = 1
-        cache: dict[str, Any] = {}
+        cache: ClassVar[dict[str, Any]] = {}
 
         @classmethod
         def put(cls, key: str, value: Any) -> int:

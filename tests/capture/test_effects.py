@@ -369,3 +369,55 @@ def test_an_argument_that_contains_itself() -> None:
     items.append(items)
     compiled = capture.Compiled(program)
     assert [compiled(items), compiled(items)] == [1, 1]
+
+
+def test_a_dictionary_that_is_emptied_while_a_key_is_compared() -> None:
+    """C code waits for the result of `__eq__` and goes on with the dictionary that it then finds."""
+
+    class Key:
+        empties: Any = None
+
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            return bool(same(self, other))
+
+    def compare(a: Key, b: Key) -> bool:
+        if Key.empties:
+            table, key = Key.empties
+            Key.empties = None
+            del table[key]
+        return a.value == b.value
+
+    same = capture.Compiled(compare)
+    for _ in range(3):
+        first, second = Key(1), Key(2)
+        table = {first: 1}
+        Key.empties = (table, first)
+        table[second] = 2
+        assert table == {second: 2}
+        assert {second: 2} == table
+    assert same.breaks == []
+
+
+def test_objects_with_finalizers_are_made_by_nobody_else() -> None:
+    class Counted:
+        count = 0
+
+        def __del__(self) -> None:
+            Counted.count -= 1
+
+    def make() -> Counted:
+        Counted.count += 1
+        return object.__new__(Counted)
+
+    compiled = capture.Compiled(make)
+    for _ in range(3):
+        kept = [compiled() for _ in range(3)]
+        assert Counted.count == 3
+        del kept
+        assert Counted.count == 0

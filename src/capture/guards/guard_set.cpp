@@ -84,6 +84,7 @@ void GuardSet::set_apart(PyTypeObject* type, PyObject* name) {
 }
 
 bool GuardSet::seal(const Domain& domain, const std::vector<PyObject*>& tensors) {
+  compare_identities();
   ask_for_notices();
   tensors_.clear();
   std::vector<PyObject*> watched;
@@ -104,6 +105,36 @@ bool GuardSet::seal(const Domain& domain, const std::vector<PyObject*>& tensors)
   objects_.settle();
   watch_ = watched.empty() ? nullptr : domain.watch(watched);
   return true;
+}
+
+// Calls visit(value) for each value that a guard expects to find.
+template <class Visit>
+static void each_expected(Guard& guard, Visit&& visit) {
+  std::visit(
+      [&](auto& of) {
+        if constexpr (requires { of.reads; }) {
+          for (auto& read : of.reads) visit(read.value);
+        } else if constexpr (requires { of.items; }) {
+          for (ExpectedValue& item : of.items) visit(item);
+        } else if constexpr (requires { of.content; }) {
+          visit(of.content);
+        }
+      },
+      guard);
+}
+
+// What is compared by value is from now on the object that it is.
+void GuardSet::compare_identities() {
+  if (identities_.empty()) return;
+  for (Guard& guard : guards_) {
+    each_expected(guard, [&](ExpectedValue& expected) {
+      const bool counts =
+          expected.constant && std::any_of(identities_.begin(), identities_.end(), [&](const auto& value) {
+            return value.matches(expected.constant.get());
+          });
+      if (counts) kept_.push_back(std::move(expected.constant));
+    });
+  }
 }
 
 // A dictionary that changes all the time (the globals of a script, say) is looked at instead.

@@ -62,6 +62,8 @@ class GuardSet {
   size_t size() const { return guards_.size(); }
   // Words that each call compares; tensors come on top of them.
   size_t compared() const { return polled_.size(); }
+  // Wherever this constant was read, an equal one is not enough.
+  void know_by_identity(PyObject* constant) { identities_.push_back(expect(constant)); }
   // Keeps an object alive for as long as the guards are.
   void keep(PyObject* object) { kept_.push_back(Ref<>::share(object)); }
   // Each guard in words: what is looked at, and what is expected.
@@ -91,6 +93,7 @@ class GuardSet {
   bool check_all(std::string* failed, FoundByGuards found);
   // A word differs: its guard may hold all the same. Then its words are noted anew.
   bool look_again(uint32_t word, std::string* failed, FoundByGuards found);
+  void compare_identities();
   void ask_for_notices();
   bool has_read(PyObject* dict, PyObject* key) const;
   // A dictionary was changed: what it holds under the keys that were read may have given way to another
@@ -124,6 +127,7 @@ class GuardSet {
   UserPlace* place_ = nullptr;
   std::shared_ptr<const UserLines> user_lines_;
   std::vector<Ref<>> kept_;
+  std::vector<ExpectedValue> identities_;  // constants
   std::unordered_map<const void*, size_t> seen_;
   struct Read {
     const PyObject *dict, *key;  // interned keys: one object each

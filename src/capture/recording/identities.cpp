@@ -21,15 +21,22 @@ static bool is_one_of_its_kind(PyObject* constant) {
 }
 
 // In how many places a capture found constants of this value, those of the running function among them.
-size_t Recording::places_of(PyObject* constant) const {
+size_t Recording::places_of(PyObject* constant, bool& guarded) const {
   const ExpectedValue value = expect(constant);
   std::vector<const ConstantPlace*> places;
+  guarded = true;
   for (const ConstantPlace& place : constants_) {
     const auto is_same = [&](const ConstantPlace* other) {
       return other->parent == place.parent && place.parent != nullptr && other->key == place.key;
     };
-    if (value.matches(place.constant.get()) && std::none_of(places.begin(), places.end(), is_same))
-      places.push_back(&place);
+    if (!value.matches(place.constant.get())) continue;
+    // Arguments, classes and functions that are known by what they are made of are compared in ways of their
+    // own.
+    const auto* function = reinterpret_cast<PyObject*>(proven_function_);
+    if (place.parent == nullptr || PyType_Check(place.parent) || place.parent == function ||
+        proven_cells_.count(place.parent) != 0)
+      guarded = false;
+    if (std::none_of(places.begin(), places.end(), is_same)) places.push_back(&place);
   }
   size_t in_function = 0;
   const auto* function = reinterpret_cast<PyFunctionObject*>(frame_->function);
@@ -40,10 +47,16 @@ size_t Recording::places_of(PyObject* constant) const {
   return places.size() + in_function;
 }
 
-// One object stays one where it can only have come from one place.
+// One object stays one where it can only have come from one place, or where every place must hold the same
+// object as now.
 bool Recording::before_identity(PyObject* a, PyObject* b) {
   if (!is_constant(a) || !is_constant(b) || !expect(a).matches(b) || is_one_of_its_kind(a)) return true;
-  if (a == b && places_of(a) < 2) return true;
+  bool guarded = false;
+  if (places_of(a, guarded) < 2 && a == b) return true;
+  if (guarded) {
+    guards_.know_by_identity(a);
+    return true;
+  }
   return stop(BreakCode::kUnguardable, "whether two equal constants are one object");
 }
 

@@ -3,6 +3,7 @@
 #include "capture/recording/recording.h"
 
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
 #include "capture/interpreter/interpreter.h"
@@ -175,7 +176,12 @@ void Recording::name_guards() {
 void Recording::note_result(PyObject* result, bool made) {
   if (result == nullptr) return;
   const bool alone = Py_REFCNT(result) == 1;
-  if (!is_known(result) && (made || alone || domain_.is_tensor(result))) make_fresh(result);
+  if (!is_known(result) && (made || alone || domain_.is_tensor(result))) {
+    make_fresh(result);
+    // When it would die is not known here.
+    if (cpython::is_python_class(Py_TYPE(result)) && cpython::has_finalizer(result))
+      stop(BreakCode::kFinalizer, std::string("a ") + Py_TYPE(result)->tp_name + " is made");
+  }
   // What only a new container holds is as new.
   if (!alone) return;
   const auto note = [&](PyObject* item) {
@@ -213,7 +219,7 @@ bool Recording::take_pending(PyObject** sp) {
     if ((has_symbols_ || capture_.has_symbols()) && result != nullptr) see_symbols(result);
     if (kind == Pending::cached) return note_cached_result(result);
     note_result(result, kind == Pending::made);
-    return true;
+    return !stop_.happened();
   }
   return true;
 }

@@ -354,7 +354,8 @@ class Recording {
   };
   std::vector<ConstantPlace> constants_;
   int fewest_levels_ = std::numeric_limits<int>::max();
-  size_t places_of(PyObject* constant) const;
+  // `guarded`: in each of them a guard can ask for the very object.
+  size_t places_of(PyObject* constant, bool& guarded) const;
   Journal journal_;
   std::unordered_map<PyObject*, uint32_t> source_numbers_;
   std::vector<Pending> pending_;

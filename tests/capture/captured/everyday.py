@@ -1,5 +1,6 @@
 """Text, numbers, loggers, control flow."""
 
+import copy
 import dataclasses
 import logging
 import math
@@ -200,3 +201,17 @@ def copies() -> tuple[Program, Change]:
         return one.k + n, two.names, config.names, copy.deepcopy([[n]])
 
     return program, lambda: config.names.append("z")
+
+
+@case
+def deep_copies() -> tuple[Program, Change]:
+    """`copy` asks whether constants are one object; equal ones stand in several places here."""
+    rate = float("0.25")
+    config = {"rate": rate, "other": rate, "names": ["layer", "layer"], "more": (rate, {"rate": rate})}
+
+    def program(n: int) -> Any:
+        copied = copy.deepcopy(config)
+        copied["names"].append(n)  # type: ignore[attr-defined]
+        return copied, copied["rate"] is config["other"], copied["more"] is config["more"]
+
+    return program, lambda: config.update(other=float("0.25"))
