@@ -1,6 +1,7 @@
 """Attributes of classes that captured code reads and writes."""
 
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -200,3 +201,66 @@ def test_special_names_are_left_to_python() -> None:
         return repr(Shown())
 
     assert [capture.Compiled(program)(1) for _ in range(2)] == ["shown", "shown"]
+
+
+def test_an_object_that_counts_its_deaths_is_not_made_by_a_capture() -> None:
+    class Counted:
+        alive = 0
+
+        def __new__(cls) -> Any:
+            cls.alive += 1
+            return object.__new__(cls)
+
+        def __del__(self) -> None:
+            type(self).alive -= 1
+
+    make = capture.Compiled(Counted.__new__)
+    kept = [make(Counted) for _ in range(3)]
+    assert Counted.alive == len(kept)
+    kept.clear()
+    assert Counted.alive == 0
+
+
+def test_a_dictionary_that_changes_while_it_is_looked_up() -> None:
+    class Key:
+        remove: Any = None
+
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            if Key.remove:
+                table, key = Key.remove
+                Key.remove = None
+                del table[key]
+            return isinstance(other, Key) and self.value == other.value
+
+    first, second = Key(1), Key(2)
+    table = {first: 1}
+    Key.remove = (table, first)
+    compiled = capture.Compiled(Key.__eq__)
+    Key.__eq__ = lambda self, other: compiled(self, other)  # type: ignore[method-assign]
+    table[second] = 2
+    assert table == {second: 2}
+
+
+def test_a_loop_that_waits_for_another_thread_is_given_up() -> None:
+    running, started, left = [True], [False], [0]
+
+    def wait(started: list[bool], running: list[bool], left: list[int]) -> None:
+        tries = 50_000_000
+        started[0] = True
+        while running[0] and tries:
+            tries -= 1
+        left[0] = tries
+
+    thread = threading.Thread(target=capture.Compiled(wait), args=(started, running, left))
+    thread.start()
+    while not started[0]:
+        pass
+    running[0] = False
+    thread.join()
+    assert left[0] > 0

@@ -231,6 +231,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
   frame_ = frame;
   at_ = &instruction;
   stored_ = nullptr;
+  if (++instructions_ > kMostInstructions)
+    return stop(BreakCode::kThread, "a loop that may wait for another thread takes too long");
   if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
   if (!pending_.empty() && !take_pending(sp)) return false;

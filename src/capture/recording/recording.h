@@ -199,6 +199,8 @@ class Recording {
 
  private:
   static constexpr size_t kLongestSource = 2000;
+  // A capture that wrote something keeps the other threads waiting, of which one may be what it waits for.
+  static constexpr size_t kMostInstructions = 10'000'000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool look_through(PyObject*& callable);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
@@ -373,6 +375,7 @@ class Recording {
   std::vector<Held> held_;
   const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
+  size_t instructions_ = 0;
   cpython::Frame* frame_ = nullptr;
   const Instruction* at_ = nullptr;
 };

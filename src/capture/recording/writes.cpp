@@ -23,6 +23,14 @@ bool has_python_method(PyTypeObject* type, const char* name) {
   return found != nullptr && PyFunction_Check(found);
 }
 
+// No code of the user's runs where it is looked up.
+bool hashes_plainly(PyObject* key) {
+  const PyTypeObject* type = Py_TYPE(key);
+  return is_plain_key(key) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+         (type->tp_hash == PyBaseObject_Type.tp_hash &&
+          type->tp_richcompare == PyBaseObject_Type.tp_richcompare);
+}
+
 objobjargproc subscript_writer(PyTypeObject* type) {
   return type->tp_as_mapping != nullptr ? type->tp_as_mapping->mp_ass_subscript : nullptr;
 }
@@ -68,6 +76,9 @@ bool Recording::before_whole_write(PyObject* container) {
     Py_ssize_t position = 0;
     while (PyDict_Next(container, &position, &key, &value)) {
       if (!before_replacing(key) || !before_replacing(value)) return false;
+      // Putting it back would hash and compare it.
+      if (!hashes_plainly(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
+        return stop(BreakCode::kOutsideEffect, "a dictionary with keys of the program's own type is changed");
     }
     return journal_.dict_all(container);
   }
