@@ -1,7 +1,6 @@
 // capture/programs/effects.cpp: from the journal to writes, and making them.
 #include "capture/programs/effects.h"
 
-#include "capture/cpython/empty_dict.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
 
@@ -191,7 +190,7 @@ bool Effects::apply_one(const Effect& effect, PyObject* target, const std::vecto
       return true;
     case Kind::replace: {
       if (PyDict_Check(target)) {
-        if (cpython::empty_dict(target) < 0) return false;
+        PyDict_Clear(target);
         for (size_t i = 0; i < count; i += 2) {
           if (PyDict_SetItem(target, value(i), value(i + 1)) < 0) return false;
         }

@@ -319,12 +319,6 @@ static std::string_view method_name(PyObject* function) {
   return name != nullptr ? name : "";
 }
 
-// The __new__ of a builtin class.
-static bool makes_instances(PyObject* function) {
-  return PyCFunction_Check(function) &&
-         std::string_view(reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name) == "__new__";
-}
-
 bool Recording::before_table_call(const NativeCall& known, PyObject* function, PyObject* self,
                                   PyObject* const* arguments, Py_ssize_t count) {
   std::vector<PyObject*> all;
@@ -336,12 +330,6 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
     }
     return true;
   };
-  for (size_t i = 0; i < std::min<size_t>(all.size(), 2) && makes_instances(function); i++) {
-    // Called by its name, it is bound to the class that defines it; the one that is asked for comes behind.
-    auto* type = reinterpret_cast<PyTypeObject*>(all[i]);
-    if (PyType_Check(all[i]) && (type->tp_finalize != nullptr || type->tp_del != nullptr))
-      return stop(BreakCode::kFinalizer, std::string("a ") + type->tp_name + " is made");
-  }
   switch (known.effect) {
     case NativeEffect::pure:
       return read_all(0, true);

@@ -1,7 +1,6 @@
 // capture/recording/journal.cpp: noting what was there, and putting it back.
 #include "capture/recording/journal.h"
 
-#include "capture/cpython/empty_dict.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
@@ -202,7 +201,7 @@ int put_back_order(const Written& written) {
   PyObject* object = written.object.get();
   const Ref<> entry = in_order(object, written.order.get());
   if (!entry) return -1;
-  if (cpython::empty_dict(object) < 0) return -1;
+  PyDict_Clear(object);
   return PyDict_Update(object, entry.get());
 }
 
@@ -243,7 +242,7 @@ int put_back(const Written& written) {
   switch (written.kind) {
     case Written::Kind::dict:
       if (entry == nullptr) return put_back_keys(written);
-      if (cpython::empty_dict(object) < 0) return -1;
+      PyDict_Clear(object);
       return PyDict_Update(object, entry);
     case Written::Kind::list: {
       if (entry != nullptr) return PyList_SetSlice(object, 0, PyList_GET_SIZE(object), entry);

@@ -76,7 +76,7 @@ bool Recording::before_whole_write(PyObject* container) {
     Py_ssize_t position = 0;
     while (PyDict_Next(container, &position, &key, &value)) {
       if (!before_replacing(key) || !before_replacing(value)) return false;
-      // Putting it back would hash and compare it.
+      // Putting it back would hash and compare it, perhaps while C code waits for just such a comparison.
       if (!hashes_plainly(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
         return stop(BreakCode::kOutsideEffect, "a dictionary with keys of the program's own type is changed");
     }
