@@ -17,6 +17,10 @@ static bool looks_up_plainly(PyTypeObject* type) {
   return false;
 }
 
+static bool is_of_c(PyObject* descriptor) {
+  return Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) || Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+}
+
 // Another class may be assigned to objects of classes that are written in Python.
 static bool can_get_another_class(PyObject* object) {
   const unsigned long flags = Py_TYPE(object)->tp_flags;
@@ -128,16 +132,24 @@ bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
   auto of = Ref<>::steal(PyObject_GetAttrString(super, "__self_class__"));
   if (!after || !of) return false;
   if (!PyType_Check(of.get())) return stop(BreakCode::kUnguardable, "super() without an object");
-  return read_attribute_behind(after.get(), reinterpret_cast<PyTypeObject*>(of.get()), name);
+  auto object = Ref<>::steal(PyObject_GetAttrString(super, "__self__"));
+  if (!object) return false;
+  PyObject* owner = object.get() == of.get() ? nullptr : object.get();
+  return read_attribute_behind(after.get(), reinterpret_cast<PyTypeObject*>(of.get()), owner, name);
 }
 
-bool Recording::read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* name) {
+bool Recording::read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* owner, PyObject* name) {
   if (!read_type(type)) return false;
   bool behind = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
     PyObject* value = behind ? cpython::own_attribute(reinterpret_cast<PyTypeObject*>(base), name) : nullptr;
-    if (value != nullptr) return pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name);
+    if (value != nullptr) {
+      if (!pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name)) return false;
+      if (owner == nullptr || !is_of_c(value)) return true;
+      if (domain_.is_tensor(owner)) return read_tensor_attribute(owner, name);
+      return (is_fresh(owner) || read_object(owner)) && read_through(value, owner, name);
+    }
     behind = behind || base == after;
   }
   return true;
@@ -170,6 +182,27 @@ bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObjec
   return true;
 }
 
+// What a descriptor of C code gives for an object whose class and place of attributes are guarded.
+bool Recording::read_through(PyObject* descriptor, PyObject* owner, PyObject* name) {
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
+    if (is_fresh(owner) || journal_.wrote_slot(owner, descriptor)) return true;
+    Ref<> value = read_slot(owner, descriptor);
+    guards_.add(SlotGuard{owner, descriptor, expect(value.get())}, owner);
+    if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
+    return true;
+  }
+  // __dict__ and __class__ are what the guard on the object covers.
+  if (is_fresh(owner) && is("__dict__")) {
+    auto dict = Ref<>::steal(PyObject_GenericGetDict(owner, nullptr));
+    if (!dict) return false;
+    make_fresh(dict.get());
+  }
+  if (is("__dict__") || is("__class__") || is_fresh(owner) || PyFunction_Check(owner)) return true;
+  return stop(BreakCode::kUnguardable,
+              std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + Py_TYPE(owner)->tp_name);
+}
+
 // The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of
 // the class.
 bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
@@ -183,28 +216,7 @@ bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
   if (on_type != nullptr) {
     if (!pin_class_attribute(type, on_type, name)) return false;
     if (is_property(on_type)) return true;
-    if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type)) {
-      // __dict__ and __class__ are what the guard on the object covers.
-      if (is_fresh(owner) && PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
-        auto dict = Ref<>::steal(PyObject_GenericGetDict(owner, nullptr));
-        if (!dict) return false;
-        make_fresh(dict.get());
-      }
-      if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 ||
-          PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
-        return true;
-      }
-      if (is_fresh(owner) || PyFunction_Check(owner)) return true;
-      return stop(BreakCode::kUnguardable,
-                  std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
-    }
-    if (Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
-      if (is_fresh(owner) || journal_.wrote_slot(owner, on_type)) return true;
-      Ref<> value = read_slot(owner, on_type);
-      guards_.add(SlotGuard{owner, on_type, expect(value.get())}, owner);
-      if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
-      return true;
-    }
+    if (is_of_c(on_type)) return read_through(on_type, owner, name);
     if (PyTuple_Check(owner)) pin_items(owner);  // the fields of named tuples
     if (Py_TYPE(on_type)->tp_descr_set != nullptr)
       return true;  // a descriptor of the program's: its code is captured

@@ -283,7 +283,8 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
       auto* of = reinterpret_cast<PyTypeObject*>(TOP(1));
       const bool by_class =
           PyType_Check(TOP(1)) && PyType_IsSubtype(of, reinterpret_cast<PyTypeObject*>(TOP(2)));
-      return read_attribute_behind(TOP(2), by_class ? of : Py_TYPE(TOP(1)), name(argument >> 2));
+      return read_attribute_behind(TOP(2), by_class ? of : Py_TYPE(TOP(1)), by_class ? nullptr : TOP(1),
+                                   name(argument >> 2));
     }
     case Opcode::STORE_ATTR:
       stored_ = &TOP(2);

@@ -233,7 +233,9 @@ class Recording {
   bool read_instance_attribute(PyObject* owner, PyObject* name);
   bool read_object(PyObject* object);
   bool read_super_attribute(PyObject* super, PyObject* name);
-  bool read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* name);
+  // `owner` is nullptr where the attribute of a class is asked for.
+  bool read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* owner, PyObject* name);
+  bool read_through(PyObject* descriptor, PyObject* owner, PyObject* name);
   bool before_intrinsic(int number, PyObject* operand);
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool read_given_attribute(PyObject* tracer, PyObject* name);

@@ -421,3 +421,18 @@ def another_class_of_a_module_later() -> tuple[Program, Change]:
     module = types.ModuleType("made_here")
     vars(module)["value"] = 1
     return lambda n: module.value + n, lambda: setattr(module, "__class__", Other)
+
+
+@case
+def slots_behind_super() -> tuple[Program, Change]:
+    class Base:
+        __slots__ = ("value",)
+
+    class Derived(Base):
+        @property
+        def value(self) -> Any:  # type: ignore[override]
+            return super().value
+
+    held = Derived()
+    Base.value.__set__(held, 5)  # type: ignore[attr-defined]
+    return lambda n: held.value + n, lambda: Base.value.__set__(held, 7)  # type: ignore[attr-defined]
