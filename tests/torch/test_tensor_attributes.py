@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 import stator
 import torch
 from torch import nn
@@ -235,7 +236,8 @@ def test_what_is_written_is_what_is_returned() -> None:
     for _ in range(3):
         y = compiled(torch.ones(1, 3))
         assert m.weight.kept is y
-        assert m.bias.grad is not None and m.bias.grad.data_ptr() == y.data_ptr()
+        assert m.bias.grad is not None
+        assert m.bias.grad.data_ptr() == y.data_ptr()
 
 
 def training(optimizer: str, **options: Any) -> Iterator[tuple[nn.Module, Callable[[], None]]]:
@@ -303,9 +305,12 @@ def test_requires_grad_of_arguments_and_results() -> None:
         x = torch.ones(3)
         y, z = compiled(x)
         y.backward()
-        assert x.requires_grad and z.requires_grad
-        assert x.grad is not None and x.grad.tolist() == [2, 2, 2]
-        assert z.grad is not None and z.grad.tolist() == [1, 1, 1]
+        assert x.requires_grad
+        assert z.requires_grad
+        assert x.grad is not None
+        assert x.grad.tolist() == [2, 2, 2]
+        assert z.grad is not None
+        assert z.grad.tolist() == [1, 1, 1]
 
 
 def test_errors_of_eager_code() -> None:
@@ -324,7 +329,8 @@ def test_errors_of_eager_code() -> None:
         for _ in range(2):
             with pytest.raises(RuntimeError):
                 stator.compile(function, backend="native")(torch.ones(1, 3))
-    assert m.weight.grad is None and m.weight.requires_grad
+    assert m.weight.grad is None
+    assert m.weight.requires_grad
 
 
 def test_attributes_of_arguments_are_guarded() -> None:
@@ -399,8 +405,10 @@ def test_a_capture_that_is_given_up_leaves_the_tensor() -> None:
     weight = m.weight.detach().clone()
     stator.compile(f, backend="native")(torch.ones(1, 3))
     assert list(vars(m.weight)) == ["tag"]
-    assert type(m.weight.tag) is torch.Tensor and m.weight.tag.tolist() == [[1, 1, 1]]
-    assert m.weight.grad is not None and m.weight.grad.tolist() == [[2, 2, 2]] * 3
+    assert type(m.weight.tag) is torch.Tensor
+    assert m.weight.tag.tolist() == [[1, 1, 1]]
+    assert m.weight.grad is not None
+    assert m.weight.grad.tolist() == [[2, 2, 2]] * 3
     assert not m.weight.requires_grad
     assert torch.equal(m.weight, weight + 1)
     assert seen[0][1] == 18
