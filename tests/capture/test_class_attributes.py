@@ -3,7 +3,7 @@
 import importlib
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -17,13 +17,13 @@ def world() -> Any:
             type.__setattr__(cls, "log", [*cls.log, name][-2:])  # type: ignore[attr-defined]
 
     class Watched(metaclass=Meta):
-        log: ClassVar[list[str]] = []
+        log: list[str] = []  # noqa: RUF012
         value = 0
 
     class Base:
         flag: Any = None
         total = 1
-        cache: ClassVar[dict[str, Any]] = {}
+        cache: dict[str, Any] = {}  # noqa: RUF012
 
         @classmethod
         def put(cls, key: str, value: Any) -> int:

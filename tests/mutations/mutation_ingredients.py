@@ -41,7 +41,7 @@ class Inner(nn.Module):
         self.choice = {1, 2}
         self.state = (torch.zeros(4), 1.0)
         self.steps_of = torch.ones(2, 1)
-        # What programs write to is read by nothing else: the second of two runs must see the same.
+        # Read by nothing else than what writes to it: a program is run twice, and must see the same.
         self.written = nn.Parameter(torch.ones(4))
         self.frozen = nn.Linear(4, 4)
         self.config = types.SimpleNamespace(act="relu", eps=1e-5, nested=types.SimpleNamespace(depth=1))

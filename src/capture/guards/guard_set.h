@@ -103,6 +103,9 @@ class GuardSet {
   void list_polled();
   void settle_notices();
   void note_all_words();
+  // The getter, if there is one, whose tensor was replaced.
+  const PyObject* note_each_change(const Domain& domain, Varying& varying) const;
+  void note_getters(const PyObject* descriptor, Varying& varying) const;
   bool check_slowly(size_t guard, std::string* failed, FoundByGuards found);
   void note_words(size_t guard, std::vector<Word>& words) const;
 

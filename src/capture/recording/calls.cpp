@@ -384,6 +384,8 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
         return true;
       }
       return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
+    case NativeEffect::warns:
+      return before_warning(all);
     case NativeEffect::compares_identity:
       return all.size() != 2 || before_identity(all[0], all[1]);
     case NativeEffect::asks_type:

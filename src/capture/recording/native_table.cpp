@@ -108,6 +108,7 @@ constexpr Row kRows[] = {
     {"_thread.LockType", "acquire __enter__", NativeEffect::acquires},
     {"_thread.LockType", "release __exit__", NativeEffect::releases},
     {"math", "*", NativeEffect::pure},
+    {"_warnings", "warn", NativeEffect::warns},
     {"_operator", "is_ is_not", NativeEffect::compares_identity},
     {"_operator", "mod imod", NativeEffect::shows},
     {"_operator", "*", NativeEffect::pure},

@@ -25,6 +25,7 @@ enum class NativeEffect : uint8_t {
   asks_type,          // type(x)
   asks_identity,      // id(x)
   compares_identity,  // operator.is_
+  warns,              // warnings.warn()
 };
 
 struct NativeCall {

@@ -229,6 +229,7 @@ bool Recording::take_pending(PyObject** sp) {
 
 bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** sp) {
   frame_ = frame;
+  if (first_frame_ == nullptr) first_frame_ = frame;
   at_ = &instruction;
   stored_ = nullptr;
   if (++instructions_ > kMostInstructions)

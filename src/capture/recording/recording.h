@@ -271,6 +271,7 @@ class Recording {
   bool read_function_attribute(PyObject* function, PyObject* name);
   bool before_subscript(PyObject* container, PyObject* key);
   bool before_with(PyObject* manager);
+  bool before_warning(const std::vector<PyObject*>& arguments);
   bool before_lock(NativeEffect effect, PyObject* lock);
   // What captured code took and, being given up, will not give back.
   void release_locks();
@@ -379,6 +380,7 @@ class Recording {
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   size_t instructions_ = 0;
   cpython::Frame* frame_ = nullptr;
+  const cpython::Frame* first_frame_ = nullptr;
   const Instruction* at_ = nullptr;
 };
 
