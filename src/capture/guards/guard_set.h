@@ -88,6 +88,11 @@ class GuardSet {
     const void* at;
     uint64_t expected;
   };
+  // A guard that is no word stands in the order of the others as one that always differs: what it proves
+  // alive is looked at behind it.
+  static constexpr uint64_t kAsked = 0;
+  // A dictionary that changes all the time (the globals of a script, say) is looked at instead.
+  static constexpr uint8_t kMostNotices = 8;
   static bool is_as_noted(const Word& word);
   bool check_polled(std::string* failed, FoundByGuards found);
   bool check_all(std::string* failed, FoundByGuards found);
