@@ -109,6 +109,8 @@ class Session {
   // Whether numbers may be read off tensors by nodes; what the backend cannot do ends the capture.
   bool reads_numbers = false;
   bool has_read = false;  // one was
+  // Whether nodes may change what tensors that existed before are (requires_grad, data).
+  bool changes_tensors = false;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
   int unrecorded = 0;
   // Above zero while a kernel that is written in Python runs only to learn shapes.

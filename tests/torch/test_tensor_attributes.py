@@ -414,6 +414,39 @@ def test_a_capture_that_is_given_up_leaves_the_tensor() -> None:
     assert seen[0][1] == 18
 
 
+def test_backends_that_compile_are_given_no_changes_of_tensors() -> None:
+    def frozen(x: torch.Tensor) -> Any:
+        m.requires_grad_(False)
+        y = m(x)
+        m.requires_grad_()
+        return y
+
+    def halved(x: torch.Tensor) -> Any:
+        m.weight.data = m.weight.data * 0.5
+        return m(x)
+
+    def written(x: torch.Tensor) -> Any:
+        m.weight.grad = x.expand(3, 3) * 2
+        m.weight.tag = x + 1  # type: ignore[attr-defined]
+        return m(x)
+
+    for function in (frozen, halved, written):
+        m = layer()
+        wanted = (
+            function(torch.ones(1, 3)),
+            m.weight.grad,
+            copy.copy(vars(m.weight)),
+            m.weight.detach().clone(),
+        )
+        m = layer()
+        compiled = stator.compile(function, backend="aot_eager")
+        got = compiled(torch.ones(1, 3)), m.weight.grad, vars(m.weight), m.weight.detach()
+        assert torch.allclose(got[0], wanted[0])
+        assert got[0].requires_grad == wanted[0].requires_grad
+        assert alike(got[1:], wanted[1:])
+        assert bool(stator.cache_entries(compiled)) or function is not written
+
+
 def test_bound_methods_are_captured_whole() -> None:
     class Model:
         calls = 0

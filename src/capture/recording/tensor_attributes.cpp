@@ -56,7 +56,9 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
         return stop(BreakCode::kReadsMemory, "an attribute of a tensor is read by C code");
       pending_.back().instead = std::move(instead);
     }
-    return !PyErr_Occurred();
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return stop(BreakCode::kReadsMemory, std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
   }
   if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) && domain_.attribute_is_an_object(name) && !is_fresh(tensor))
     return read_object_attribute(tensor, name, on_type);

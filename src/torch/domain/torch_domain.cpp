@@ -127,7 +127,7 @@ DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject*
     const bool is_differentiable =
         at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
     if (tensor.requires_grad() == requires_grad || !tensor.is_leaf() || !is_differentiable) return made;
-    if (tensor.is_view()) return refused;
+    if (tensor.is_view() || !session.changes_tensors) return refused;
     session.record_requires_grad(tensor, requires_grad);
     return made;
   }
@@ -136,8 +136,8 @@ DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject*
     const at::Tensor& data = THPVariable_Unpack(value);
     const bool alike = same_layout(meta_of(tensor), meta_of(data)) && tensor.dtype() == data.dtype() &&
                        tensor.device() == data.device() && data.layout() == c10::kStrided;
-    if (as_tracer(tensor) != nullptr || !alike || data.is_inference() || data.is_conj() != tensor.is_conj() ||
-        data.is_neg() != tensor.is_neg())
+    if (!session.changes_tensors || as_tracer(tensor) != nullptr || !alike || data.is_inference() ||
+        data.is_conj() != tensor.is_conj() || data.is_neg() != tensor.is_neg())
       return refused;
     session.record_set_data(tensor, data);
     return done;
@@ -152,6 +152,8 @@ class TorchCapture final : public DomainCapture {
       : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)) {
     // torch.fx backends are given no numbers that are read off tensors.
     session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
+    // AOT autograd takes parameters for what they were when it traced the graph.
+    session_->changes_tensors = session_->reads_numbers || PyObject_HasAttrString(backend, "runs_as_is") != 0;
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
                       at::autocast::get_autocast_dtype(kAutocastDevices[i])};
