@@ -30,6 +30,13 @@ inline bool is_slot(PyObject* descriptor) {
   return member->type == T_OBJECT_EX && (member->flags & READONLY) == 0;
 }
 
+// A member that holds a reference; others are numbers and texts in the fields of a C struct.
+inline bool is_reference(PyObject* descriptor) {
+  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
+  const int type = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->type;
+  return type == T_OBJECT_EX || type == T_OBJECT;
+}
+
 }  // namespace stator::cpython
 
 #endif

@@ -1,10 +1,8 @@
 // capture/guards/guard_words.cpp: the words of a sealed set, and which of them every call compares.
 #include "capture/cpython/dict_version.h"
 #include "capture/cpython/ordered_dict.h"
+#include "capture/cpython/python_class.h"
 #include "capture/guards/guard_set.h"
-
-// After Python.h, which it needs.
-#include <structmember.h>
 
 namespace stator {
 

@@ -1,5 +1,6 @@
 // capture/recording/attributes.cpp: attribute lookups, each step of which is guarded.
 #include "capture/cpython/exported.h"
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/recording/recording.h"
 
@@ -185,6 +186,14 @@ bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObjec
 // What a descriptor of C code gives for an object whose class and place of attributes are guarded.
 bool Recording::read_through(PyObject* descriptor, PyObject* owner, PyObject* name) {
   const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && !cpython::is_reference(descriptor)) {
+    if (is_fresh(owner)) return true;
+    const Ref<> value = read_getter(owner, descriptor);
+    if (!value) return false;
+    guards_.add(GetterGuard{owner, descriptor, Ref<>::share(PyDescr_NAME(descriptor)), expect(value.get())},
+                owner);
+    return is_constant(value.get()) || stop(BreakCode::kUnguardable, "a field of a C struct");
+  }
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
     if (is_fresh(owner) || journal_.wrote_slot(owner, descriptor)) return true;
     Ref<> value = read_slot(owner, descriptor);

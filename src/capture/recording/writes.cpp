@@ -7,6 +7,7 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/instance_dict.h"
+#include "capture/cpython/python_class.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
 
@@ -163,7 +164,7 @@ bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name, Py
     if (has_python_method(Py_TYPE(on_type), value != nullptr ? "__set__" : "__delete__"))
       return pin_class_attribute(type, on_type, name);
     if (is_fresh(owner)) return value != nullptr || read_setter(owner, name);
-    if (Py_IS_TYPE(on_type, &PyMemberDescr_Type) && is_writable(owner)) {
+    if (cpython::is_reference(on_type) && is_writable(owner)) {
       // An empty slot cannot be emptied.
       if (!(value != nullptr ? read_object(owner) : read_instance_attribute(owner, name))) return false;
       return before_replacing(read_slot(owner, on_type).get()) && journal_.slot(owner, on_type);

@@ -1,0 +1,21 @@
+"""Tests of what an older torch cannot do; everything else must pass on each that is supported."""
+
+import sys
+
+import pytest
+
+NO_META = "torch 2.11 has no meta function for this operator: the capture breaks there"
+BEFORE_2_12 = {
+    "test_a_changing_batch_is_captured_twice[matmul]": "torch 2.11 asks for the batch as a number: a capture for each size",
+    "test_distribution[gamma]": NO_META,
+    "test_eval[encoder]": NO_META,
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    torch = sys.modules.get("torch")
+    if torch is None or tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12):
+        return
+    for item in items:
+        if item.name in BEFORE_2_12:
+            item.add_marker(pytest.mark.xfail(reason=BEFORE_2_12[item.name], strict=True))
