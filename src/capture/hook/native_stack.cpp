@@ -18,7 +18,7 @@ uintptr_t native_stack_reserve() {
   if (status != 0) return 1;
   // A quarter, so that small threads keep most of theirs, and never more than what C code under CPython's own
   // limits may take.
-  const size_t reserve = std::min<size_t>(size / 4, size_t{1} << 20);
+  const size_t reserve = std::min<size_t>(size / 4, size_t{1} << 19);
   return reinterpret_cast<uintptr_t>(lowest) + reserve;
 }
 
