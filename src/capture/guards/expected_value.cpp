@@ -57,12 +57,13 @@ std::vector<ExpectedValue> expect_items(PyObject* container) {
   return items;
 }
 
-std::string repr_of(PyObject* object) {
-  auto repr = Ref<>::steal(PyObject_Repr(object));
-  const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
-  return utf8 != nullptr ? utf8 : "?";
+std::string utf8(PyObject* text) {
+  const char* found = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
+  if (found == nullptr) PyErr_Clear();
+  return found != nullptr ? found : "?";
 }
+
+std::string repr_of(PyObject* object) { return utf8(Ref<>::steal(PyObject_Repr(object)).get()); }
 
 std::string text_of(const ExpectedValue& value) {
   if (value.constant) return repr_of(value.constant.get());

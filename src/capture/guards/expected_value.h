@@ -56,6 +56,8 @@ bool each_item(PyObject* container, Visit&& visit) {
   return count >= 0;
 }
 
+// "?" for anything but a text, or where an error is set, which is cleared.
+std::string utf8(PyObject* text);
 // Of constants and the like: runs no code of the user's. "?" where there is none.
 std::string repr_of(PyObject* object);
 // In words. An object that is compared by identity may be gone by now: nothing is asked of it.

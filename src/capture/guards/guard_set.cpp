@@ -174,8 +174,9 @@ bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {
   if (found == seen_.end()) return false;
   const auto* guard = std::get_if<DictGuard>(&guards_[found->second]);
   if (guard == nullptr) return false;
+  if (guard->whole || reads_.contains({dict, key})) return true;
   for (const DictGuard::Read& read : guard->reads) {
-    if (read.key.get() == key || PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1) return true;
+    if (PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1) return true;
   }
   return false;
 }

@@ -100,7 +100,6 @@ class GuardSet {
   bool look_again(uint32_t word, std::string* failed, FoundByGuards found);
   void compare_identities();
   void ask_for_notices();
-  bool has_read(PyObject* dict, PyObject* key) const;
   // A dictionary was changed: what it holds under the keys that were read may have given way to another
   // object at the same address.
   bool check_held(uint32_t dict, std::string* failed, FoundByGuards found);

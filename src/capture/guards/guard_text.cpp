@@ -4,12 +4,6 @@
 namespace stator {
 namespace {
 
-std::string utf8_of(PyObject* text) {
-  const char* utf8 = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
-  return utf8 != nullptr ? utf8 : "?";
-}
-
 // Guards stay when what they look at is gone: nothing is asked of it here.
 struct Describer {
   std::string operator()(const DictGuard& guard) const {
@@ -32,7 +26,7 @@ struct Describer {
     return all;
   }
   std::string operator()(const TypeGuard&) const { return "is an unchanged class"; }
-  std::string operator()(const ObjectGuard& guard) const { return "is a " + utf8_of(guard.type_name.get()); }
+  std::string operator()(const ObjectGuard& guard) const { return "is a " + utf8(guard.type_name.get()); }
   std::string operator()(const FunctionGuard&) const { return "has the same code and defaults"; }
   std::string operator()(const TupleGuard& guard) const {
     return "has the same " + std::to_string(guard.items.size()) + " items";
@@ -52,7 +46,7 @@ struct Describer {
   std::string operator()(const RegistryGuard&) const { return "has no other class registered"; }
   std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
   std::string operator()(const GetterGuard& guard) const {
-    return "." + utf8_of(guard.name.get()) + " is " + text_of(guard.content);
+    return "." + utf8(guard.name.get()) + " is " + text_of(guard.content);
   }
   std::string operator()(const GivenAttributeGuard& guard) const {
     return "gives " + guard.tensor_name + " whose " + PyUnicode_AsUTF8(guard.name.get()) + " is " +

@@ -91,20 +91,13 @@ void GuardSet::ask_for_notices() {
       if (dicts_.add(dict->dict)) notices_[i] = 0;
     } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
       // It lives for as long as its dictionary is as it was.
-      if (object->holder == nullptr || !has_read(object->holder, object->key) ||
+      if (object->holder == nullptr || !reads_key(object->holder, object->key) ||
           !ObjectNotices::tell_of(object->object, object->dict_slot != nullptr))
         continue;
       notices_[i] = 0;
       held_[static_cast<uint32_t>(seen_.at(object->holder))].push_back(i);
     }
   }
-}
-
-bool GuardSet::has_read(PyObject* dict, PyObject* key) const {
-  const auto found = seen_.find(dict);
-  if (found == seen_.end()) return false;
-  const auto* guard = std::get_if<DictGuard>(&guards_[found->second]);
-  return guard != nullptr && (guard->whole || reads_.contains({dict, key}));
 }
 
 // Every guard holds. A dictionary may have died all the same, and another one with the same items stands at

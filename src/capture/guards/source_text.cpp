@@ -6,12 +6,6 @@
 namespace stator {
 namespace {
 
-std::string utf8(PyObject* text) {
-  const char* found = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (found == nullptr) PyErr_Clear();
-  return found != nullptr ? found : "?";
-}
-
 std::string shown(PyObject* key, bool as_expression) {
   if (key == nullptr) return "?";
   auto text = Ref<>::steal(as_expression ? PyObject_Repr(key) : PyObject_Str(key));

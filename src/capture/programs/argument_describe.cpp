@@ -4,8 +4,8 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
-#include "capture/programs/argument_functions.h"
 #include "capture/programs/argument_spec.h"
+#include "capture/programs/function_parts.h"
 #include "capture/programs/given.h"
 
 namespace stator {

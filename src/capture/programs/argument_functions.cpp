@@ -1,8 +1,7 @@
 // capture/programs/argument_functions.cpp: functions and bound methods among the arguments, which programs
 // make anew for every call.
-#include "capture/programs/argument_functions.h"
-
 #include "capture/programs/argument_spec.h"
+#include "capture/programs/function_parts.h"
 
 namespace stator {
 
@@ -38,8 +37,8 @@ Ref<> ArgumentSpec::copy_function(PyObject* value, ArgumentsInCapture& in) {
     const auto dict = Ref<>::steal(PyDict_New());
     PyObject *name, *item;
     Py_ssize_t position = 0;
+    keys_ = keyword_names(value);
     while (dict && PyDict_Next(function->func_kwdefaults, &position, &name, &item)) {
-      keys_.push_back(Ref<>::share(name));
       if (PyDict_SetItem(dict.get(), name, next++->get()) < 0) return {};
     }
     if (!dict || PyFunction_SetKwDefaults(copy.get(), dict.get()) < 0) return {};
@@ -71,16 +70,8 @@ Ref<> ArgumentSpec::copy_method(PyObject* value, bool whole, ArgumentsInCapture&
 bool ArgumentSpec::is_alike(PyObject* value) const {
   const auto* function = reinterpret_cast<PyFunctionObject*>(value);
   if (function->func_code != kept_.get() || function->func_globals != expected_.object ||
-      !is_plain_function(value))
+      !is_plain_function(value) || !has_keyword_names(value, keys_))
     return false;
-  size_t count = 0;
-  PyObject *name, *item;
-  Py_ssize_t position = 0;
-  while (function->func_kwdefaults != nullptr &&
-         PyDict_Next(function->func_kwdefaults, &position, &name, &item)) {
-    if (count == keys_.size() || !expect(keys_[count++].get()).matches(name)) return false;
-  }
-  if (count != keys_.size()) return false;
   size_t parts = 0;
   each_part(value, [&](PyObject*) { return ++parts != 0; });
   return parts == children_.size();

@@ -2,7 +2,7 @@
 #include "capture/programs/argument_spec.h"
 
 #include "capture/cpython/exported.h"
-#include "capture/programs/argument_functions.h"
+#include "capture/programs/function_parts.h"
 #include "capture/programs/given.h"
 
 namespace stator {

@@ -18,9 +18,8 @@ class FunctionSpec {
  private:
   PyObject* code_;
   PyObject* globals_;
-  std::vector<ExpectedValue> defaults_;
-  std::vector<ExpectedValue> keyword_defaults_;  // names and values in turn
-  std::vector<ExpectedValue> cells_;
+  std::vector<Ref<>> keywords_;
+  std::vector<ExpectedValue> parts_;
 };
 
 }  // namespace stator

@@ -3,6 +3,8 @@
 //
 // While the capture lasts, a symbol or a tracer stands in that place, so that whoever reads it sees it. The
 // journal puts the value back.
+#include <algorithm>
+
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -24,11 +26,11 @@ bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
 }
 
 PyObject* Recording::stand_in(PyObject* container, PyObject* key) const {
-  for (const StandIn& known : stand_ins_) {
-    if (known.container == container && PyObject_RichCompareBool(known.key.get(), key, Py_EQ) == 1)
-      return known.stands.get();
-  }
-  return nullptr;
+  const auto [first, end] = stand_ins_.equal_range(container);
+  const auto found = std::find_if(first, end, [&](const auto& known) {
+    return PyObject_RichCompareBool(known.second.key.get(), key, Py_EQ) == 1;
+  });
+  return found != end ? found->second.stands.get() : nullptr;
 }
 
 bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
@@ -54,7 +56,7 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
         PyList_SetItem(container, index, Ref<>(stands).release()) < 0)
       return false;
   }
-  stand_ins_.push_back({container, Ref<>::share(key), std::move(stands)});
+  stand_ins_.emplace(container, StandIn{Ref<>::share(key), std::move(stands)});
   return true;
 }
 

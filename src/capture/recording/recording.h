@@ -194,7 +194,7 @@ class Recording {
   PyObject* stand_in(PyObject* container, PyObject* key) const;
   bool is_stand_in(PyObject* object) const {
     return std::any_of(stand_ins_.begin(), stand_ins_.end(),
-                       [&](const StandIn& known) { return known.stands.get() == object; });
+                       [&](const auto& known) { return known.second.stands.get() == object; });
   }
 
  private:
@@ -327,10 +327,9 @@ class Recording {
   std::string wanted_import_;
   const std::unordered_set<PyObject*>* by_identity_ = nullptr;
   struct StandIn {
-    PyObject* container;
     Ref<> key, stands;
   };
-  std::vector<StandIn> stand_ins_;
+  std::unordered_multimap<PyObject*, StandIn> stand_ins_;  // by container
   std::vector<Ref<>> placed_tensors_;
   struct GivenTensor {
     size_t index;  // among the tensors of the call

@@ -1,9 +1,11 @@
-// capture/programs/argument_functions.h: what a function among the arguments is made of.
-#ifndef STATOR_CAPTURE_PROGRAMS_ARGUMENT_FUNCTIONS_H
-#define STATOR_CAPTURE_PROGRAMS_ARGUMENT_FUNCTIONS_H
+// capture/programs/function_parts.h: what a function is made of, beside its code and globals.
+#ifndef STATOR_CAPTURE_PROGRAMS_FUNCTION_PARTS_H
+#define STATOR_CAPTURE_PROGRAMS_FUNCTION_PARTS_H
+
+#include <vector>
 
 #include "capture/cpython/exported.h"
-#include "capture/cpython/ref.h"
+#include "capture/guards/expected_value.h"
 
 namespace stator {
 
@@ -20,7 +22,30 @@ inline bool is_plain_function(PyObject* value) {
          (function->func_dict == nullptr || PyDict_GET_SIZE(function->func_dict) == 0);
 }
 
-// Calls visit(part) for each default and for what each cell holds, in this order, until one gives false.
+// The names of the defaults that go by name.
+inline std::vector<Ref<>> keyword_names(PyObject* value) {
+  std::vector<Ref<>> names;
+  PyObject *name, *item;
+  Py_ssize_t position = 0;
+  PyObject* keywords = reinterpret_cast<PyFunctionObject*>(value)->func_kwdefaults;
+  while (keywords != nullptr && PyDict_Next(keywords, &position, &name, &item))
+    names.push_back(Ref<>::share(name));
+  return names;
+}
+
+inline bool has_keyword_names(PyObject* value, const std::vector<Ref<>>& names) {
+  size_t count = 0;
+  PyObject *name, *item;
+  Py_ssize_t position = 0;
+  PyObject* keywords = reinterpret_cast<PyFunctionObject*>(value)->func_kwdefaults;
+  while (keywords != nullptr && PyDict_Next(keywords, &position, &name, &item)) {
+    if (count == names.size() || !expect(names[count++].get()).matches(name)) return false;
+  }
+  return count == names.size();
+}
+
+// Calls visit(part) for each default and for what each cell holds (nullptr: nothing), in this order, until
+// one gives false.
 template <class Visit>
 bool each_part(PyObject* value, Visit&& visit) {
   const auto* function = reinterpret_cast<PyFunctionObject*>(value);
