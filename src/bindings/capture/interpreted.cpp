@@ -25,14 +25,15 @@ struct Interpreted {
 class InterpretScope {
  public:
   explicit InterpretScope(int instruction_limit)
-      : context_(thread_context), mode_(context_.mode), limit_(context_.instruction_limit) {
-    context_.mode = Mode::interpret;
+      : context_(thread_context),
+        mode_(context_.change_mode(Mode::interpret)),
+        limit_(context_.instruction_limit) {
     context_.instruction_limit = instruction_limit;
     Engine::get().acquire_hook();
   }
   ~InterpretScope() {
     Engine::get().release_hook();
-    context_.mode = mode_;
+    context_.change_mode(mode_);
     context_.instruction_limit = limit_;
   }
   InterpretScope(const InterpretScope&) = delete;

@@ -21,7 +21,6 @@ typedef PyObject* (*StatorEvaluator)(PyThreadState*, StatorFrame*, int throwflag
 PyObject* stator_evaluate(PyThreadState* thread, StatorFrame* frame, int throwflag);
 void stator_set_evaluator(PyInterpreterState* interpreter,
                           StatorEvaluator evaluator); /* NULL: CPython's own */
-int stator_evaluator_is(PyInterpreterState* interpreter, StatorEvaluator evaluator);
 /* The evaluator that was installed before ours, to be chained; NULL for CPython's own. */
 StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
 

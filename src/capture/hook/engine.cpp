@@ -9,7 +9,7 @@
 
 namespace stator {
 
-thread_local ThreadContext thread_context;
+constinit thread_local ThreadContext thread_context;
 
 Engine& Engine::get() {
   static Engine engine;
@@ -48,10 +48,14 @@ void Engine::acquire_hook() {
 }
 
 void Engine::release_hook() {
-  if (--users_ == 0) suspend_hook();
+  if (--users_ == 0) {
+    suspend_hook();
+  } else {
+    resume_hook();  // those who are left may want the other one
+  }
 }
 
-bool Engine::hook_installed() const { return stator_evaluator_is(interpreter_, &eval_hook) != 0; }
+bool Engine::hook_installed() const { return is_own_hook(*stator_evaluator_slot(interpreter_)); }
 
 // Only our own hook is taken out: another library may have put its hook on top of ours and chains to it.
 void Engine::suspend_hook() {
@@ -59,13 +63,19 @@ void Engine::suspend_hook() {
 }
 
 void Engine::resume_hook() {
-  if (users_ == 0 || hook_installed()) return;
+  if (users_ == 0) return;
+  const StatorEvaluator hook =
+      everything_ || captured_everything_ != nullptr ? &eval_hook_for_everything : &eval_hook;
+  if (hook_installed()) {
+    if (*stator_evaluator_slot(interpreter_) != hook) stator_set_evaluator(interpreter_, hook);
+    return;
+  }
   // The activation that sees the tool gone puts it back.
   if (cpython::kToolsSeeHook && cpython::tracing(PyThreadState_Get())) return;
   chained_evaluator = stator_get_evaluator(interpreter_);
   // Interpreting everything is nobody's wish for one function: a hook of another library keeps its place.
   if (everything_ && chained_evaluator != nullptr) return;
-  stator_set_evaluator(interpreter_, &eval_hook);
+  stator_set_evaluator(interpreter_, hook);
 }
 
 void Engine::capture_everything(CalleeCaptures* captures) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "capture/bytecode/decode.h"
@@ -28,23 +29,48 @@ struct Binding {
 class CalleeCaptures;
 class Recording;
 
-struct ThreadContext {
-  Mode mode = Mode::off;
+class ThreadContext {
+ public:
+  Mode mode() const { return mode_; }
+  // Serves the frames that start, where nothing is recorded; or nullptr.
+  CalleeCaptures* callees() const { return callees_; }
+  // Below this address the native stack is not used any further; 0: not known yet.
+  uintptr_t stack_reserve() const { return stack_reserve_; }
+  // Each answers what was there before.
+  Mode change_mode(Mode mode) { return change(mode_, mode); }
+  CalleeCaptures* change_callees(CalleeCaptures* callees) { return change(callees_, callees); }
+  uintptr_t change_stack_reserve(uintptr_t address) { return change(stack_reserve_, address); }
+
+  // Whether a frame that starts on the native stack at this address is none of this thread's wishes, and may
+  // be passed on as it is: one load and compare.
+  bool passes_on(uintptr_t address) const { return address > pass_above_; }
+
   Binding* binding = nullptr;
-  uintptr_t stack_reserve =
-      0;               // below this address the native stack is not used any further; 0: not known yet
-  int evaluators = 0;  // the interpreter's activations on the native stack
-  Recording* recording = nullptr;     // of the capture in progress
-  CalleeCaptures* callees = nullptr;  // serves the frames that start, where nothing is recorded
-  bool own_frame = false;             // the next frame is that of a function that is known not to be served
-  bool plain = false;                 // a program runs: its frames are nobody's to capture
-  bool keeps_gil = false;             // a capture is not undone yet: see atomic_capture.h
-  int instruction_limit = -1;         // each frame is handed over after so many instructions; -1: never
+  int evaluators = 0;              // the interpreter's activations on the native stack
+  Recording* recording = nullptr;  // of the capture in progress
+  bool own_frame = false;          // the next frame is that of a function that is known not to be served
+  bool plain = false;              // a program runs: its frames are nobody's to capture
+  bool keeps_gil = false;          // a capture is not undone yet: see atomic_capture.h
+  int instruction_limit = -1;      // each frame is handed over after so many instructions; -1: never
+
+ private:
+  template <class T>
+  T change(T& member, T value) {
+    const T before = std::exchange(member, value);
+    const bool wanted = mode_ != Mode::off || callees_ != nullptr || stack_reserve_ == 0;
+    pass_above_ = wanted ? UINTPTR_MAX : stack_reserve_;
+    return before;
+  }
+
+  uintptr_t pass_above_ = UINTPTR_MAX;
+  uintptr_t stack_reserve_ = 0;
+  CalleeCaptures* callees_ = nullptr;
+  Mode mode_ = Mode::off;
 };
 
 // One per thread. The static model costs one load on the path that every Python call takes while the hook is
 // installed.
-extern thread_local ThreadContext thread_context __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadContext thread_context __attribute__((tls_model("initial-exec")));
 
 // Why a frame was handed over to CPython, apart from opcodes.
 enum class HandOver : uint8_t { tools, limit, count };

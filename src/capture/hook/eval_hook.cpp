@@ -7,6 +7,7 @@
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
 #include "capture/hook/native_stack.h"
+#include "capture/hook/stack_segment.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/programs/callee_captures.h"
 #include "capture/recording/recording.h"
@@ -39,18 +40,9 @@ PyObject* pass_on_without_hook(PyThreadState* thread, Frame* frame, int throwfla
   return result;
 }
 
-// Only calls through C use the native stack while frames are interpreted, so here the program recurses
-// through C.
-PyObject* raise_recursion_error(PyThreadState* thread, Frame* frame, int throwflag) {
-  const int remaining = std::exchange(cpython::python_recursion(thread), 0);
-  PyObject* result = stator_evaluate(thread, frame, throwflag);
-  cpython::python_recursion(thread) += remaining;
-  return result;
-}
-
 bool native_stack_low(ThreadContext& context) {
-  if (context.stack_reserve == 0) context.stack_reserve = native_stack_reserve();
-  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve;
+  if (context.stack_reserve() == 0) context.change_stack_reserve(native_stack_reserve());
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve();
 }
 
 bool is_finalizer(const Frame* frame) {
@@ -78,22 +70,43 @@ PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, Calle
                                                   : pass_on(thread, frame, throwflag);
 }
 
-}  // namespace
+PyObject* take(PyThreadState* thread, Frame* frame, int throwflag);
 
-PyObject* evaluate_for_tools(PyThreadState* thread, Frame* frame, int throwflag) {
-  if (cpython::kToolsSeeHook && cpython::tracing(thread, frame))
-    return pass_on_without_hook(thread, frame, throwflag);
-  return stator_evaluate(thread, frame, throwflag);
+PyObject* raise_recursion_error(PyThreadState* thread, Frame* frame, int throwflag) {
+  const int remaining = std::exchange(cpython::python_recursion(thread), 0);
+  PyObject* result = stator_evaluate(thread, frame, throwflag);
+  cpython::python_recursion(thread) += remaining;
+  return result;
 }
 
-extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int throwflag) {
+// Only calls through C use the native stack while frames are interpreted, so where it runs low the program
+// recurses through C. CPython's limit, not the stack's, is to end that: the frame goes on on a stack of its
+// own.
+PyObject* take_elsewhere(PyThreadState* thread, Frame* frame, int throwflag) {
+  struct Arguments {
+    PyThreadState* thread;
+    Frame* frame;
+    int throwflag;
+    PyObject* result;
+  } arguments{thread, frame, throwflag, nullptr};
+  const auto go_on = [](void* pointer) {
+    auto& given = *static_cast<Arguments*>(pointer);
+    given.result = take(given.thread, given.frame, given.throwflag);
+  };
+  if (run_on_segment(go_on, &arguments)) return arguments.result;
+  Engine::get().statistics.passed++;
+  return raise_recursion_error(thread, frame, throwflag);
+}
+
+// What the thread, or the process, wants of a frame.
+PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   ThreadContext& context = thread_context;
   Engine& engine = Engine::get();
-  CalleeCaptures* callees = context.callees != nullptr ? context.callees : engine.captured_everything();
+  CalleeCaptures* callees = context.callees() != nullptr ? context.callees() : engine.captured_everything();
   if (callees != nullptr && context.recording == nullptr && !context.plain) {
     return serve_callee(thread, frame, throwflag, *callees);
   }
-  if (context.mode == Mode::off && !engine.everything()) {
+  if (context.mode() == Mode::off && !engine.everything()) {
     return native_stack_low(context) ? pass_on_without_hook(thread, frame, throwflag)
                                      : pass_on(thread, frame, throwflag);
   }
@@ -105,11 +118,11 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
   if (context.recording != nullptr && is_last_word(frame, *context.recording)) {
     // What dies meanwhile was none of the program's: its last words are not part of the capture.
     Recording* const recording = std::exchange(context.recording, nullptr);
-    const Mode mode = std::exchange(context.mode, Mode::off);
+    const Mode mode = context.change_mode(Mode::off);
     const bool plain = std::exchange(context.plain, true);
     PyObject* result = pass_on(thread, frame, throwflag);
     context.recording = recording;
-    context.mode = mode;
+    context.change_mode(mode);
     context.plain = plain;
     return result;
   }
@@ -121,10 +134,7 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
   }
-  if (native_stack_low(context)) {
-    engine.statistics.passed++;
-    return raise_recursion_error(thread, frame, throwflag);
-  }
+  if (native_stack_low(context)) return take_elsewhere(thread, frame, throwflag);
   const DecodedCode* code = nullptr;
   CodeState* state = engine.code_state(frame->code);
   if (state != nullptr) {
@@ -151,6 +161,24 @@ extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int th
     }
   }
   return result;
+}
+
+}  // namespace
+
+PyObject* evaluate_for_tools(PyThreadState* thread, Frame* frame, int throwflag) {
+  if (cpython::kToolsSeeHook && cpython::tracing(thread, frame))
+    return pass_on_without_hook(thread, frame, throwflag);
+  return stator_evaluate(thread, frame, throwflag);
+}
+
+extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int throwflag) {
+  if (thread_context.passes_on(reinterpret_cast<uintptr_t>(__builtin_frame_address(0))))
+    return pass_on(thread, frame, throwflag);
+  return take(thread, frame, throwflag);
+}
+
+extern "C" PyObject* eval_hook_for_everything(PyThreadState* thread, StatorFrame* frame, int throwflag) {
+  return take(thread, frame, throwflag);
 }
 
 }  // namespace stator

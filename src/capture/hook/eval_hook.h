@@ -13,7 +13,14 @@ extern StatorEvaluator chained_evaluator;
 // a hook.
 PyObject* evaluate_for_tools(PyThreadState* thread, StatorFrame* frame, int throwflag);
 
+// For frames that a thread wants; those of threads that want none are passed on after one load and compare.
 extern "C" PyObject* eval_hook(PyThreadState* thread, StatorFrame* frame, int throwflag);
+// While every frame of the process is wanted.
+extern "C" PyObject* eval_hook_for_everything(PyThreadState* thread, StatorFrame* frame, int throwflag);
+
+inline bool is_own_hook(StatorEvaluator evaluator) {
+  return evaluator == &eval_hook || evaluator == &eval_hook_for_everything;
+}
 
 }  // namespace stator
 

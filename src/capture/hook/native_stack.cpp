@@ -16,9 +16,8 @@ uintptr_t native_stack_reserve() {
   const int status = pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
   if (status != 0) return 1;
-  // A quarter, so that small threads keep most of theirs, and never more than what C code under CPython's own
-  // limits may take.
-  const size_t reserve = std::min<size_t>(size / 4, size_t{1} << 19);
+  // At most a quarter, so that small threads keep most of theirs.
+  const size_t reserve = std::min(size / 4, kStackReserveBytes);
   return reinterpret_cast<uintptr_t>(lowest) + reserve;
 }
 

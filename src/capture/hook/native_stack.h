@@ -2,9 +2,13 @@
 #ifndef STATOR_CAPTURE_HOOK_NATIVE_STACK_H
 #define STATOR_CAPTURE_HOOK_NATIVE_STACK_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace stator {
+
+// What is kept back: C code under CPython's own limits takes no more.
+constexpr size_t kStackReserveBytes = size_t{1} << 19;
 
 // The address below which this thread's native stack counts as used up, or 1 where the stack's bounds cannot
 // be had.

@@ -177,7 +177,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
     if (cpython::wants_attention(breaker)) [[unlikely]] {                 \
       if (!attend<How>(thread, breaker)) goto error;                      \
     }                                                                     \
-    if (*evaluator != &eval_hook && *evaluator != nullptr) [[unlikely]] { \
+    if (!is_own_hook(*evaluator) && *evaluator != nullptr) [[unlikely]] { \
       ip++;                                                               \
       goto hand_over_to_tools; /* another library's hook */               \
     }                                                                     \

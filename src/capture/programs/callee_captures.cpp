@@ -103,15 +103,14 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
 }
 
 CalleesScope::CalleesScope(CalleeCaptures* captures, bool of_function)
-    : outer_(thread_context.callees), outer_own_(thread_context.own_frame) {
-  thread_context.callees = captures;
+    : outer_(thread_context.change_callees(captures)), outer_own_(thread_context.own_frame) {
   thread_context.own_frame = of_function;
   Engine::get().acquire_hook();
 }
 
 CalleesScope::~CalleesScope() {
   Engine::get().release_hook();
-  thread_context.callees = outer_;
+  thread_context.change_callees(outer_);
   thread_context.own_frame = outer_own_;
 }
 

@@ -18,10 +18,9 @@ class CaptureScope {
  public:
   explicit CaptureScope(Recording& recording)
       : context_(thread_context),
-        mode_(context_.mode),
+        mode_(context_.change_mode(Mode::capture)),
         handled_(Ref<>::steal(PyErr_GetHandledException())),
         collects_(PyGC_Disable() != 0) {
-    context_.mode = Mode::capture;
     context_.recording = &recording;
     Engine::get().capturing = true;
     Engine::get().acquire_hook();
@@ -30,7 +29,7 @@ class CaptureScope {
     Engine::get().capturing = false;
     Engine::get().release_hook();
     context_.recording = nullptr;
-    context_.mode = mode_;
+    context_.change_mode(mode_);
     // A capture may be given up inside a handler, which then never ends.
     PyErr_SetHandledException(handled_.get());
     if (collects_) PyGC_Enable();

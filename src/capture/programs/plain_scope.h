@@ -11,10 +11,9 @@ namespace stator {
 class PlainScope {
  public:
   PlainScope()
-      : mode_(std::exchange(thread_context.mode, Mode::off)),
-        outer_(std::exchange(thread_context.plain, true)) {}
+      : mode_(thread_context.change_mode(Mode::off)), outer_(std::exchange(thread_context.plain, true)) {}
   ~PlainScope() {
-    thread_context.mode = mode_;
+    thread_context.change_mode(mode_);
     thread_context.plain = outer_;
   }
   PlainScope(const PlainScope&) = delete;

@@ -14,13 +14,14 @@ namespace stator {
 class Recording::Pause {
  public:
   explicit Pause(DomainCapture& capture)
-      : capture_(capture), mode_(thread_context.mode), recording_(thread_context.recording) {
+      : capture_(capture),
+        mode_(thread_context.change_mode(Mode::off)),
+        recording_(thread_context.recording) {
     capture_.pause();
-    thread_context.mode = Mode::off;
     thread_context.recording = nullptr;
   }
   ~Pause() {
-    thread_context.mode = mode_;
+    thread_context.change_mode(mode_);
     thread_context.recording = recording_;
     capture_.resume();
   }

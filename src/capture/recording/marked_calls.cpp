@@ -19,15 +19,16 @@ std::string name_of(PyObject* function) {
 class PausedCapture {
  public:
   explicit PausedCapture(DomainCapture& capture)
-      : capture_(capture), mode_(thread_context.mode), recording_(thread_context.recording) {
-    thread_context.mode = Mode::off;
+      : capture_(capture),
+        mode_(thread_context.change_mode(Mode::off)),
+        recording_(thread_context.recording) {
     thread_context.recording = nullptr;
     capture_.pause();
   }
   ~PausedCapture() {
     capture_.resume();
     thread_context.recording = recording_;
-    thread_context.mode = mode_;
+    thread_context.change_mode(mode_);
   }
   PausedCapture(const PausedCapture&) = delete;
   PausedCapture& operator=(const PausedCapture&) = delete;

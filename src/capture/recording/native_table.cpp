@@ -186,11 +186,11 @@ const NativeCall* find_native_call(PyObject* callable) {
     if (making) return nullptr;
     making = true;
     Recording* const recording = std::exchange(thread_context.recording, nullptr);
-    const Mode mode = std::exchange(thread_context.mode, Mode::off);
+    const Mode mode = thread_context.change_mode(Mode::off);
     const bool plain = std::exchange(thread_context.plain, true);
     table = new Table;
     thread_context.recording = recording;
-    thread_context.mode = mode;
+    thread_context.change_mode(mode);
     thread_context.plain = plain;
     making = false;
   }
