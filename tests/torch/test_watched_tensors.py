@@ -1,0 +1,119 @@
+"""tests/torch/test_watched_tensors.py: tensors that become others where no dictionary tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import stator
+import torch
+from torch import nn
+
+
+class Scaled(nn.Module):
+    offset: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((3,), 2.0))
+        self.register_buffer("offset", torch.ones(3))
+        self.held = [torch.ones(3)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.weight + self.offset + self.held[0]
+
+
+def compiled() -> tuple[Scaled, Callable[..., Any]]:
+    model = Scaled()
+    function = stator.compile(model, backend="native")
+    x = torch.ones(3)
+    for _ in range(2):
+        assert torch.equal(function(x), model(x))
+    return model, function
+
+
+def made_at(address: int, make: Callable[[], torch.Tensor]) -> torch.Tensor | None:
+    kept = []
+    for _ in range(10_000):
+        kept.append(make())
+        if id(kept[-1]) == address:
+            return kept[-1]
+    return None
+
+
+def test_another_tensor_at_the_same_address() -> None:
+    """The list holds the same address, but a tensor of another size and type."""
+    model, function = compiled()
+    x = torch.ones(3)
+    for make in (lambda: torch.full((1,), 5.0), lambda: torch.full((3,), 7), lambda: torch.zeros(2, 3)):
+        address = id(model.held[0])
+        model.held[0] = None  # type: ignore[call-overload]
+        other = made_at(address, make)
+        if other is None:
+            pytest.skip("no address was used again")
+        model.held[0] = other
+        del other
+        expected = model(x)
+        found = function(x)
+        assert found.dtype == expected.dtype
+        assert torch.equal(found, expected)
+
+
+def test_swapped_tensors() -> None:
+    """`swap_tensors` exchanges what two Python objects are; one of the two may die then."""
+    model, function = compiled()
+    x = torch.ones(3)
+    torch.utils.swap_tensors(model.offset, torch.full((1,), 4.0))
+    assert torch.equal(function(x), model(x))
+    other = torch.full((2, 3), 3.0, dtype=torch.float64)
+    torch.utils.swap_tensors(model.offset, other)
+    del other
+    assert function(x).dtype == torch.float64
+    assert torch.equal(function(x), model(x))
+
+
+def test_swapped_without_notice() -> None:
+    """What `swap_tensors` is made of, without the class that it sets on its way."""
+    model, function = compiled()
+    x = torch.ones(3)
+    torch._C._swap_tensor_impl(model.offset, torch.full((2, 3), 4.0))
+    assert torch.equal(function(x), model(x))
+
+
+def test_another_class() -> None:
+    class Doubled(torch.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            with torch._C.DisableTorchFunctionSubclass():
+                return function(*args, **(kwargs or {})) * 2
+
+    model, function = compiled()
+    x = torch.ones(3)
+    before = function(x)
+    model.offset.__class__ = Doubled
+    for _ in range(3):
+        expected, found = model(x), function(x)
+        assert type(found) is type(expected)
+        assert torch.equal(found.as_subclass(torch.Tensor), expected.as_subclass(torch.Tensor))
+    model.offset.__class__ = torch.Tensor
+    assert torch.equal(function(x), before)
+
+
+def test_changes_in_place() -> None:
+    """Shape, dtype and gradient change within the same tensor."""
+    model, function = compiled()
+    x = torch.ones(3)
+    model.offset.resize_(2, 3).fill_(1.5)
+    assert torch.equal(function(x), model(x))
+    model.offset.data = torch.ones(1, dtype=torch.float64)
+    assert function(x).dtype == torch.float64
+    model.offset.requires_grad_()
+    model.weight.requires_grad_(False)
+    result = function(x)
+    result.sum().backward()
+    assert model.offset.grad is not None
+    assert model.weight.grad is None
