@@ -137,6 +137,8 @@ class Domain {
   virtual ~Domain() = default;
   // The file name, or its beginning, of the library whose C code gives up the GIL around operators.
   virtual const char* library() const { return nullptr; }
+  // The Python package of the domain, whose functions load parts of it when they are first needed.
+  virtual const char* package() const { return ""; }
   virtual bool is_tensor(PyObject* object) const = 0;
   // Objects of the domain that never change: dtypes, devices, sizes.
   virtual bool is_immutable(PyObject* object) const = 0;

@@ -33,6 +33,7 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
     Engine::get().statistics.served++;
     return serve(*entry, call, values, result);
   }
+  if (awaits_module()) return Answer::native;
   const bool breaks_often = static_cast<int>(stops_.size()) >= limit;
   if (!may_capture || breaks_often || Engine::get().capturing) return Answer::native;
   if (!entries_.empty()) {
@@ -65,7 +66,7 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
     stops_.push_back(std::move(why));
     statistics.stops++;
     if (PyErr_Occurred()) return Answer::raised;  // the backend's own
-    given_up_ = entries_.empty();
+    given_up_ = entries_.empty() && stops_.back().module.empty();
     return Answer::stopped;
   }
   statistics.captures++;
@@ -88,6 +89,15 @@ CaptureCache::Answer CaptureCache::serve(const Entry& entry, const Call& call, C
   *result = entry.run(call, values, failure);
   if (*result != nullptr || !failure.untouched) return Answer::served;
   return failure.of_backend ? Answer::undone_by_backend : Answer::undone;
+}
+
+// The function runs as it is until the module is there whose loading ended its first capture.
+bool CaptureCache::awaits_module() const {
+  if (!entries_.empty() || stops_.empty() || stops_.back().module.empty()) return false;
+  const auto name = Ref<>::steal(PyUnicode_FromString(stops_.back().module.c_str()));
+  const bool is_loaded = name && PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()) != nullptr;
+  PyErr_Clear();
+  return !is_loaded;
 }
 
 void CaptureCache::give_up() {

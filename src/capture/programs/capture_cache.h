@@ -3,7 +3,7 @@
 // A call is served by the first capture whose guards hold. If none does, the call is captured, until the
 // limit is reached: from then on the function runs as it is. A way through the function that breaks is tried
 // as often as the limit says beside those that are captured; a function whose first capture breaks is given
-// up.
+// up, unless a module was to be loaded: then it is tried again when that is there.
 #ifndef STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
 #define STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
 
@@ -62,6 +62,7 @@ class CaptureCache {
   Varying varying;
 
  private:
+  bool awaits_module() const;
   static Answer serve(const Entry& entry, const Call& call, CallValues& values, PyObject** result);
   Answer capture(const Domain& domain, PyObject* function, const Call& call, const CaptureOptions& options,
                  int limit, CacheListener& listener, CallValues& values, PyObject** result);

@@ -106,6 +106,7 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
     // Its globals are those of the function that made it, and its cells are known by themselves.
     return true;
   }
+  if (!before_loading(function, first_argument)) return false;
   if (!guards_.once(function)) return true;
   if (function != proven_function_) {
     guards_.add(FunctionGuard{function, function->func_code, function->func_defaults,

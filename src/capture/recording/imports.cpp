@@ -13,11 +13,43 @@ bool Recording::imports_plainly(PyObject* function) {
          std::string_view(PyModule_GetName(builtin->m_self)) == "builtins";
 }
 
+// The package that a relative import begins in: `level` - 1 above that of the frame's module.
+bool Recording::package_of(Frame* frame, int level, std::string& package) {
+  static PyObject* const package_key = PyUnicode_InternFromString("__package__");
+  static PyObject* const spec_key = PyUnicode_InternFromString("__spec__");
+  if (!read_dict_item(frame->globals, package_key) || !read_dict_item(frame->globals, spec_key)) return false;
+  PyObject* name = PyDict_GetItemWithError(frame->globals, package_key);
+  PyObject* spec = PyDict_GetItemWithError(frame->globals, spec_key);
+  // Where the two tell of different packages a warning is due; without a package it follows from other names.
+  Ref<> parent;
+  if (spec != nullptr && spec != Py_None) {
+    static PyObject* const parent_name = PyUnicode_InternFromString("parent");
+    if (!read_attribute(spec, parent_name)) return false;
+    // A property: its frame comes and goes here, and once more in the import itself.
+    cpython::Frame* const running = frame_;
+    const Instruction* const at = at_;
+    parent = Ref<>::steal(PyObject_GetAttr(spec, parent_name));
+    frame_ = running;
+    at_ = at;
+    if (stop_.happened()) return false;
+  }
+  PyErr_Clear();
+  const char* utf8 = name != nullptr && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (utf8 == nullptr || (parent && PyObject_RichCompareBool(parent.get(), name, Py_EQ) != 1)) {
+    PyErr_Clear();
+    return stop(BreakCode::kImport, "a relative import in a module whose package is not clear");
+  }
+  package = utf8;
+  for (; level > 1 && !package.empty(); level--) {
+    const size_t dot = package.rfind('.');
+    package.resize(dot == std::string::npos ? 0 : dot);
+  }
+  return !package.empty() || stop(BreakCode::kException, "a relative import beyond the package");
+}
+
 bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
   if (!PyDict_CheckExact(frame->builtins))
     return stop(BreakCode::kUnguardable, "builtins that are no dictionary");
-  if (!PyLong_CheckExact(level) || PyLong_AsLong(level) != 0)
-    return stop(BreakCode::kOpcode, "a relative import");
   static PyObject* const function_name = PyUnicode_InternFromString("__import__");
   if (function_name == nullptr || !read_dict_item(frame->builtins, function_name)) return false;
   if (!imports_plainly(PyDict_GetItemWithError(frame->builtins, function_name)))
@@ -34,6 +66,11 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
   PyObject* modules = PyImport_GetModuleDict();
   // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
   std::string path = PyUnicode_AsUTF8(name);
+  if (const int above = static_cast<int>(PyLong_AsLong(level)); above != 0) {
+    std::string package;
+    if (!package_of(frame, above, package)) return false;
+    path = path.empty() ? package : package + "." + path;
+  }
   for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
     auto part = Ref<>::steal(PyUnicode_FromStringAndSize(
         path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
@@ -48,16 +85,34 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
 }
 
 // Loading a module runs code that is no part of the program, once in a process. It can be done before the
-// capture begins anew, unless the program has changed something that the module may see.
+// capture begins anew; where the module might see what the program has written by then, this call is run as
+// it is, and the next one captured.
 bool Recording::want_import(const std::string& path) {
-  if (journal_.empty() && !holds_locks()) wanted_import_ = path;
+  if (!holds_locks() && (journal_.empty() || may_be_loaded_early(path))) wanted_import_ = path;
+  if (!stop_.happened()) stop_.module = path;
   return stop(BreakCode::kImport, "an import of " + path);
 }
 
 bool Recording::before_import_call(PyObject* const* arguments, Py_ssize_t count) {
-  const char* path = count >= 1 && PyUnicode_Check(arguments[0]) ? PyUnicode_AsUTF8(arguments[0]) : nullptr;
-  if (path == nullptr) PyErr_Clear();
+  const bool is_absolute = count < 5 || (PyLong_CheckExact(arguments[4]) && PyLong_AsLong(arguments[4]) == 0);
+  const char* path =
+      is_absolute && count >= 1 && PyUnicode_Check(arguments[0]) ? PyUnicode_AsUTF8(arguments[0]) : nullptr;
+  PyErr_Clear();
   return path != nullptr ? want_import(path) : stop(BreakCode::kImport, "a call of __import__");
+}
+
+// importlib.import_module() and the like end in a function of Python's own, where nothing is loaded yet.
+bool Recording::before_loading(PyFunctionObject* function, PyObject* name) {
+  static PyObject* const loads = [] {
+    auto importlib = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
+    return importlib ? PyObject_GetAttrString(importlib.get(), "_find_and_load") : nullptr;
+  }();
+  if (loads == nullptr) return false;
+  if (reinterpret_cast<PyObject*>(function) != loads || name == nullptr || !PyUnicode_Check(name))
+    return true;
+  if (PyDict_GetItemWithError(PyImport_GetModuleDict(), name) != nullptr) return true;
+  const char* path = PyUnicode_AsUTF8(name);
+  return path != nullptr && want_import(path);
 }
 
 }  // namespace stator

@@ -27,6 +27,7 @@ struct CaptureStop {
   std::optional<BreakCode> code;
   std::string detail;
   std::vector<UserFrame> stack;  // of the user's, innermost last; empty where nothing ran yet
+  std::string module;            // whose loading it was: once that is there, a capture may come further
   bool happened() const { return code.has_value(); }
 };
 
@@ -156,6 +157,7 @@ class Recording {
   // Whether `import` with this `__import__` does what CPython does by itself.
   static bool imports_plainly(PyObject* function);
   bool want_import(const std::string& path);
+  bool may_be_loaded_early(const std::string& path) const;
   bool before_import_call(PyObject* const* arguments, Py_ssize_t count);
   bool read_attribute(PyObject* owner, PyObject* name);
   bool read_order(PyObject* dict);       // of an OrderedDict
@@ -211,6 +213,8 @@ class Recording {
                                            Py_ssize_t count);
   bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
+  bool before_loading(PyFunctionObject* function, PyObject* name);
+  bool package_of(cpython::Frame* frame, int level, std::string& package);
 
   // --- writes (writes.cpp): journal what can be undone and made again; false: stopped ---
   bool before_write(PyObject* object, const char* what);  // of a kind that only fresh objects allow

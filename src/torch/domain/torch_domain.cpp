@@ -327,6 +327,7 @@ class TorchDomain final : public Domain {
  public:
   explicit TorchDomain(GraphBackend backend) : backend_(backend) {}
   const char* library() const override { return "libtorch_python.so"; }
+  const char* package() const override { return "torch"; }
   // Not THPVariable_Check, which may run Python code of the class.
   bool is_tensor(PyObject* object) const override {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
