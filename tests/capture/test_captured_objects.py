@@ -44,6 +44,60 @@ def test_constants_that_exist_once_are_compared_in_a_capture() -> None:
     assert compiled.breaks == []
 
 
+def test_equal_constants_on_a_class_are_known_as_the_objects_they_are() -> None:
+    class Base:
+        rate = float("0.1")
+
+    class Config(Base):
+        calls = 0
+
+    config = Config()
+    config.other = Base.rate  # type: ignore[attr-defined]
+
+    def program(counts: bool) -> tuple[bool, ...]:
+        if counts:
+            Config.calls += 1
+        copied = vars(config)["other"]
+        return config.rate is copied, Config.rate is config.other, getattr(Base, "rate") is copied  # type: ignore[attr-defined] # noqa: B009
+
+    compiled = capture.Compiled(program, fullgraph=True)
+    for counts in (False, True):
+        assert compiled(counts) == compiled(counts) == (True,) * 3
+        hits = sum(entry["hits"] for entry in compiled.entries)
+        assert compiled(counts) == (True,) * 3
+        assert sum(entry["hits"] for entry in compiled.entries) == hits + (not counts)
+    another = float("0.1")
+    assert another is not Base.rate
+    Base.rate = another
+    assert compiled(False) == (False,) * 3
+    assert compiled(False) == (False,) * 3
+    config.other = another  # type: ignore[attr-defined]
+    assert compiled(False) == (True,) * 3
+    Config.rate = float("0.1")  # hides that of the base
+    assert compiled(False) == (False, False, True)
+
+
+def test_a_class_attribute_that_the_program_writes_keeps_its_identity() -> None:
+    class Config:
+        rate = float("0.1")
+        best = rate
+
+    def program(swap: bool) -> tuple[bool, bool]:
+        before = Config.rate is Config.best
+        if swap:
+            Config.rate = Config.best
+        return before, Config.rate is Config.best
+
+    compiled = capture.Compiled(program)
+    assert compiled(True) == compiled(True) == (True, True)
+    Config.rate = float("0.1")
+    assert compiled(True) == (False, True)
+    Config.best = float("0.1")
+    assert compiled(False) == (False, False)
+    assert compiled(True) == (False, True)
+    assert compiled(False) == (True, True)
+
+
 def test_a_capture_serves_only_where_its_frames_would_fit() -> None:
     def program(depth: int) -> int:
         return 1 + program(depth - 1) if depth else 0

@@ -30,11 +30,10 @@ size_t Recording::places_of(PyObject* constant, bool& guarded) const {
       return other->parent == place.parent && place.parent != nullptr && other->key == place.key;
     };
     if (!value.matches(place.constant.get())) continue;
-    // Arguments, classes and functions that are known by what they are made of are compared in ways of their
-    // own.
+    // Arguments and functions that are known by what they are made of are compared in ways of their own.
+    // Classes are compared by the very objects that they hold, and so is what is set apart from them.
     const auto* function = reinterpret_cast<PyObject*>(proven_function_);
-    if (place.parent == nullptr || PyType_Check(place.parent) || place.parent == function ||
-        proven_cells_.count(place.parent) != 0)
+    if (place.parent == nullptr || place.parent == function || proven_cells_.count(place.parent) != 0)
       guarded = false;
     if (std::none_of(places.begin(), places.end(), is_same)) places.push_back(&place);
   }
