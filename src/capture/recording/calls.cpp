@@ -7,6 +7,7 @@
 #include "capture/cpython/type_dict.h"
 #include "capture/marks/mark.h"
 #include "capture/recording/native_table.h"
+#include "capture/recording/random_numbers.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -141,10 +142,11 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
     return before_getter(callable, arguments, count);
   if (PyWeakref_CheckRefExact(callable)) return read_reference(callable);
+  if (draws_random_numbers(callable)) return stop(BreakCode::kRandomState, text_of_call(callable));
   return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }
 
-static std::string describe(PyObject* callable) {
+std::string Recording::text_of_call(PyObject* callable) {
   auto text = Ref<>::steal(_PyObject_FunctionStr(callable));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 == nullptr) PyErr_Clear();
@@ -193,28 +195,6 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   return found;
 }
 
-// Whether what makes instances of a class is Python code, or C code of Python's own static types. Classes of
-// extension modules (pybind11's among them) are heap types too, and nobody knows what their constructors do.
-static bool is_made_by_python(PyTypeObject* type) {
-  for (const char* name : {"__new__", "__init__"}) {
-    auto key = Ref<>::steal(PyUnicode_InternFromString(name));
-    auto found = Ref<>::share(key ? _PyType_Lookup(type, key.get()) : nullptr);
-    if (found && Py_IS_TYPE(found.get(), &PyStaticMethod_Type)) {
-      found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
-    }
-    PyTypeObject* maker = nullptr;
-    if (!found) return false;
-    if (PyFunction_Check(found.get())) continue;
-    if (Py_IS_TYPE(found.get(), &PyWrapperDescr_Type)) maker = PyDescr_TYPE(found.get());
-    if (PyCFunction_Check(found.get())) {
-      PyObject* self = reinterpret_cast<PyCFunctionObject*>(found.get())->m_self;
-      if (self != nullptr && PyType_Check(self)) maker = reinterpret_cast<PyTypeObject*>(self);
-    }
-    if (maker == nullptr || maker->tp_flags & Py_TPFLAGS_HEAPTYPE) return false;
-  }
-  return true;
-}
-
 bool Recording::before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
   Ref<> kept;
   PyObject* self;
@@ -253,7 +233,7 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       }
       return true;
     case CallKind::reads:
-      return stop(BreakCode::kReadsMemory, describe(callable));
+      return stop(BreakCode::kReadsMemory, text_of_call(callable));
     case CallKind::asks_gradient: {
       static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
       PyObject* tensor = self != nullptr               ? self
@@ -274,42 +254,16 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       return true;
     }
     case CallKind::autograd:
-      return stop(BreakCode::kAutogradFunction, describe(callable));
+      return stop(BreakCode::kAutogradFunction, text_of_call(callable));
     case CallKind::script:
-      return stop(BreakCode::kScriptUnderGrad, describe(callable));
+      return stop(BreakCode::kScriptUnderGrad, text_of_call(callable));
     case CallKind::unknown:
       break;
   }
-  if (PyType_Check(callable)) {
-    // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C
-    // code of a base.
-    auto* type = reinterpret_cast<PyTypeObject*>(callable);
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
-      return stop(BreakCode::kUnknownFunction, describe(callable));
-    if (!is_made_by_python(type)) return stop(BreakCode::kUnknownFunction, describe(callable));
-    if (type->tp_finalize != nullptr || type->tp_del != nullptr)
-      return stop(BreakCode::kFinalizer, std::string("a ") + type->tp_name + " is made");
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
-      auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
-      PyObject* object = reinterpret_cast<PyObject*>(base);
-      if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE) && find_native_call(object) == nullptr &&
-          base != &PyBaseObject_Type && !PyExceptionClass_Check(object)) {
-        const std::string_view name = base->tp_name;
-        if (name != "collections.OrderedDict" && name != "typing.Generic")
-          return stop(BreakCode::kUnknownFunction, describe(callable));
-      }
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-      if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) ||
-          PyType_IsSubtype(type, &PyTuple_Type)) {
-        if (!read_contents(arguments[i])) return false;
-      }
-    }
-    constructed_.insert(type);
-    return read_type(type) && read_type(Py_TYPE(callable));
-  }
+  if (PyType_Check(callable))
+    return before_class_call(reinterpret_cast<PyTypeObject*>(callable), arguments, count);
   if (imports_plainly(callable)) return before_import_call(arguments, count);
-  return stop(BreakCode::kUnknownFunction, describe(callable));
+  return stop(BreakCode::kUnknownFunction, text_of_call(callable));
 }
 
 static std::string_view method_name(PyObject* function) {
@@ -384,6 +338,8 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
         return true;
       }
       return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
+    case NativeEffect::draws:
+      return before_draw(function, method_name(function), all);
     case NativeEffect::warns:
       return before_warning(all);
     case NativeEffect::compares_identity:

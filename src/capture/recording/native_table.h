@@ -26,6 +26,7 @@ enum class NativeEffect : uint8_t {
   asks_identity,      // id(x)
   compares_identity,  // operator.is_
   warns,              // warnings.warn()
+  draws,              // moves a generator of random numbers
 };
 
 struct NativeCall {

@@ -212,6 +212,9 @@ class Recording {
   std::optional<bool> before_marked_method(PyObject* method, PyObject* self, PyObject* const* arguments,
                                            Py_ssize_t count);
   bool before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+  bool before_class_call(PyTypeObject* type, PyObject* const* arguments, Py_ssize_t count);
+  bool before_draw(PyObject* method, std::string_view name, const std::vector<PyObject*>& arguments);
+  static std::string text_of_call(PyObject* callable);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
   bool before_loading(PyFunctionObject* function, PyObject* name);
   bool package_of(cpython::Frame* frame, int level, std::string& package);

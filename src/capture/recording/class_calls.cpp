@@ -1,0 +1,61 @@
+// capture/recording/class_calls.cpp: a class is called: who makes its instances, and what is known of them.
+#include "capture/cpython/exported.h"
+#include "capture/recording/native_table.h"
+#include "capture/recording/random_numbers.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+// Whether what makes instances of a class is Python code, or C code of Python's own static types. Classes of
+// extension modules (pybind11's among them) are heap types too, and nobody knows what their constructors do.
+static bool is_made_by_python(PyTypeObject* type) {
+  for (const char* name : {"__new__", "__init__"}) {
+    auto key = Ref<>::steal(PyUnicode_InternFromString(name));
+    auto found = Ref<>::share(key ? _PyType_Lookup(type, key.get()) : nullptr);
+    if (found && Py_IS_TYPE(found.get(), &PyStaticMethod_Type)) {
+      found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
+    }
+    PyTypeObject* maker = nullptr;
+    if (!found) return false;
+    if (PyFunction_Check(found.get())) continue;
+    if (Py_IS_TYPE(found.get(), &PyWrapperDescr_Type)) maker = PyDescr_TYPE(found.get());
+    if (PyCFunction_Check(found.get())) {
+      PyObject* self = reinterpret_cast<PyCFunctionObject*>(found.get())->m_self;
+      if (self != nullptr && PyType_Check(self)) maker = reinterpret_cast<PyTypeObject*>(self);
+    }
+    if (maker == nullptr || maker->tp_flags & Py_TPFLAGS_HEAPTYPE) return false;
+  }
+  return true;
+}
+
+bool Recording::before_class_call(PyTypeObject* type, PyObject* const* arguments, Py_ssize_t count) {
+  // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C
+  // code of a base.
+  auto* const callable = reinterpret_cast<PyObject*>(type);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
+    return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+  if (!is_made_by_python(type) && !is_seeded_generator(type, arguments, count))
+    return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr)
+    return stop(BreakCode::kFinalizer, std::string("a ") + type->tp_name + " is made");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    PyObject* object = reinterpret_cast<PyObject*>(base);
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE) && find_native_call(object) == nullptr &&
+        base != &PyBaseObject_Type && !PyExceptionClass_Check(object)) {
+      const std::string_view name = base->tp_name;
+      if (name != "collections.OrderedDict" && name != "typing.Generic")
+        return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+    }
+  }
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) ||
+        PyType_IsSubtype(type, &PyTuple_Type)) {
+      if (!read_contents(arguments[i])) return false;
+    }
+  }
+  constructed_.insert(type);
+  return read_type(type) && read_type(Py_TYPE(callable));
+}
+
+}  // namespace stator

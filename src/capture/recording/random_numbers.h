@@ -1,0 +1,16 @@
+// capture/recording/random_numbers.h: generators of random numbers outside of torch: Python's and NumPy's.
+#ifndef STATOR_CAPTURE_RECORDING_RANDOM_NUMBERS_H
+#define STATOR_CAPTURE_RECORDING_RANDOM_NUMBERS_H
+
+#include "capture/cpython/python.h"
+
+namespace stator {
+
+// Whether a call of this class makes a generator of Python's that gives the same numbers each time.
+bool is_seeded_generator(PyTypeObject* type, PyObject* const* arguments, Py_ssize_t count);
+// Whether a callable is a method of one of NumPy's generators.
+bool draws_random_numbers(PyObject* callable);
+
+}  // namespace stator
+
+#endif
