@@ -152,9 +152,11 @@ class GraphBuilder:
     def set_data(self, of: fx.Node, data: fx.Node, line: int) -> None:
         self._function(torch.ops.aten.set_data.default, (of, data), line)
 
-    def opaque(self, call: Any, tensors: list[fx.Node], first: int, line: int) -> list[fx.Node]:
+    def opaque(
+        self, call: Any, tensors: list[fx.Node], numbers: list[Any], first: int, line: int
+    ) -> list[fx.Node]:
         """A function that is allowed in the graph, by itself; its tensors, numbered from `first`."""
-        args, kwargs = call.arguments(tensors)
+        args, kwargs = call.arguments(tensors, numbers)
         node = self.graph.create_node("call_function", call.function, args, kwargs)
         places = call.places()
         node.meta = self._meta(first if places == [None] else None, line)

@@ -1,6 +1,7 @@
 """A Python function as one node of a graph (`allow_in_graph`); driven by src/torch/domain/opaque_call.cpp."""
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from torch.utils import _pytree as pytree
@@ -9,18 +10,29 @@ import torch
 
 CONSTANTS = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.Size)
 
+SYMBOLS = (torch.SymInt, torch.SymFloat)
+
 
 class OpaqueCall:
     """One call as it was captured: which of its leaves are tensors, what else it was given and returned."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        symbols: bool = False,
+    ) -> None:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         leaves, self._given = pytree.tree_flatten((args, kwargs))
+        if not symbols:  # what comes out is known for these numbers only
+            leaves = [_number(leaf) if isinstance(leaf, SYMBOLS) else leaf for leaf in leaves]
         self.tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-        self._leaves = [_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        self.numbers = [leaf for leaf in leaves if isinstance(leaf, SYMBOLS)]
+        self._leaves = [_place(leaf) for leaf in leaves]
         for leaf in self._leaves:
-            if leaf is not _TENSOR and not isinstance(leaf, CONSTANTS):
+            if not isinstance(leaf, (_Place, *CONSTANTS)):
                 raise TypeError(f"an argument is a {type(leaf).__name__}")
         self._returned: Any = None
         self._results: list[Any] = []
@@ -40,34 +52,36 @@ class OpaqueCall:
 
         with mode:
             args, kwargs = self.arguments([fake(tensor) for tensor in self.tensors])
-            leaves, self._returned = pytree.tree_flatten(self.function(*args, **kwargs))
-        rows = []
+            results = self.returns(self.function(*args, **kwargs))
+        return [(each.shape, each.stride(), each.dtype, each.device, each.requires_grad) for each in results]
+
+    def returns(self, result: Any) -> list[torch.Tensor]:
+        """Take note of what the function returns; the tensors of it."""
+        leaves, self._returned = pytree.tree_flatten(result)
         for leaf in leaves:
-            if isinstance(leaf, torch.Tensor):
-                rows.append((leaf.shape, leaf.stride(), leaf.dtype, leaf.device, leaf.requires_grad))
-                self._results.append(_TENSOR)
-            elif isinstance(leaf, CONSTANTS):
-                self._results.append(leaf)
-            else:
+            if not isinstance(leaf, (torch.Tensor, *CONSTANTS)):
                 raise TypeError(f"a result is a {type(leaf).__name__}")
-        return rows
+        self._results = [_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
     def forget(self) -> None:
-        """Drop the tensors of the capture."""
-        self.tensors = []
+        """Drop the tensors and symbols of the capture."""
+        self.tensors, self.numbers = [], []
 
-    def arguments(self, tensors: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with these in the places of the tensors."""
-        args, kwargs = pytree.tree_unflatten(_filled(self._leaves, tensors), self._given)
+    def arguments(
+        self, tensors: list[Any], numbers: Iterable[Any] = ()
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with these in the places of the tensors and of the symbolic numbers."""
+        args, kwargs = pytree.tree_unflatten(_filled(self._leaves, tensors, numbers), self._given)
         return args, kwargs
 
     def result(self, tensors: list[Any]) -> Any:
         """The result with these in the places of the tensors."""
         return pytree.tree_unflatten(_filled(self._results, tensors), self._returned)
 
-    def __call__(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    def __call__(self, tensors: list[torch.Tensor], *numbers: float) -> list[torch.Tensor]:
         """Run the function; called by every replay of the graph."""
-        args, kwargs = self.arguments(tensors)
+        args, kwargs = self.arguments(tensors, numbers)
         return self.tensors_of(self.function(*args, **kwargs))
 
     def tensors_of(self, result: Any) -> list[Any]:
@@ -90,13 +104,39 @@ class OpaqueCall:
         raise NotImplementedError(f"torch.fx has no form of what {self.name} returns")
 
 
-class _Tensor:
-    """Stands where a tensor was."""
+class Apply:
+    """`torch.autograd.Function.apply` of a class, which it does not keep alive."""
+
+    def __init__(self, function: type) -> None:
+        self.__name__ = self.__qualname__ = function.__name__
+        self.__module__ = function.__module__
+        self._function = weakref.ref(function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Make the call as autograd makes it: the forward, and a history that leads to the backward."""
+        return _APPLY.__get__(None, self._function())(*args)
 
 
-_TENSOR = _Tensor()
+_APPLY: Any = vars(torch._C._FunctionBase)["apply"]
 
 
-def _filled(leaves: list[Any], tensors: list[Any]) -> list[Any]:
-    rest = iter(tensors)
-    return [next(rest) if leaf is _TENSOR else leaf for leaf in leaves]
+class _Place:
+    """Stands where a tensor was, or a number that differs from call to call."""
+
+
+_TENSOR, _NUMBER = _Place(), _Place()
+
+
+def _place(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return _TENSOR
+    return _NUMBER if isinstance(leaf, SYMBOLS) else leaf
+
+
+def _number(symbol: torch.SymInt | torch.SymFloat) -> int | float:
+    return int(symbol) if isinstance(symbol, torch.SymInt) else float(symbol)
+
+
+def _filled(leaves: list[Any], tensors: list[Any], numbers: Iterable[Any] = ()) -> list[Any]:
+    rest = {_TENSOR: iter(tensors), _NUMBER: iter(numbers)}
+    return [next(rest[leaf]) if isinstance(leaf, _Place) else leaf for leaf in leaves]

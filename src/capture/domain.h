@@ -21,7 +21,7 @@ enum class CallKind : uint8_t {
   reads,          // looks at values that only a run has: cannot be captured
   asks_gradient,  // writes the attribute `requires_grad` of its first argument
   forward,        // bound to a class: calls its Python function `forward` with a new object and the arguments
-  autograd,       // the same, and adds to the history of gradients: cannot be captured
+  autograd,       // the same, and adds to the history of gradients
   script,         // a scripted function that would add to the history of gradients: cannot be captured
 };
 
@@ -111,6 +111,12 @@ class DomainCapture {
     why = "there are no tensors";
     return {};
   }
+  // Makes a call of a function with a gradient of its own (CallKind::autograd), whose forward is followed
+  // meanwhile, one node. Nothing: an error is set, or `why` says why it cannot be.
+  virtual Ref<> followed_call(PyObject* /*function*/, PyObject* /*arguments*/, std::string& why) {
+    why = "there are no tensors";
+    return {};
+  }
   // Numbers may be symbols by now, also where no argument was one.
   virtual bool has_symbols() const { return false; }
   // A frame of the program is about to run; `caller` is the code that called it, or nullptr.
@@ -152,6 +158,8 @@ class Domain {
   // Code of the domain's own that is run and not captured.
   virtual bool runs_plainly(PyCodeObject* code) const = 0;
   virtual CallKind classify(PyObject* callable) const = 0;
+  // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
+  virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }
   // For a wrapper that only passes its arguments on, as far as a capture is concerned: the free variable with
   // the function that it calls. nullptr: it is no such thing.
   virtual const char* passes_on_to(PyCodeObject*) const { return nullptr; }

@@ -7,6 +7,7 @@
 #include <torch/library.h>
 
 #include "torch/capture_break.h"
+#include "torch/followed_operator.h"
 #include "torch/inference.h"
 #include "torch/known_truth.h"
 #include "torch/operator_info.h"
@@ -129,6 +130,8 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
   const std::span<const c10::IValue> arguments(stack->data() + first, info.arguments);
   const Inference& inference = infer(session, info, arguments);
   const bool recorded = session.unrecorded == 0;
+  if (session.following != 0 && session.following == session.unrecorded)
+    check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;
   if (recorded) {
     const ir::NodeId node = record(session, info, arguments, inference);
@@ -216,7 +219,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
         return capture(*session, info, stack);
     }
   } catch (const CaptureBreak& error) {
-    if (session->unrecorded == 0) session->note_break(error.code, error.msg);
+    if (session->unrecorded == session->following) session->note_break(error.code, error.msg);
     throw;
   } catch (const c10::Error& error) {
     raise_break(BreakCode::kInternal, toString(op.operator_name()) + ": " + error.what_without_backtrace());

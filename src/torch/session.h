@@ -113,6 +113,10 @@ class Session {
   bool changes_tensors = false;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
   int unrecorded = 0;
+  // Above zero in a forward that every run makes by itself (domain/custom_gradient.h); what has a greater
+  // memory than this was made there.
+  int following = 0;
+  uint64_t followed_memory = 0;
   // Above zero while a kernel that is written in Python runs only to learn shapes.
   int own_python = 0;
   // Where the program stands; kNone once the session was left.

@@ -260,4 +260,4 @@ def test_custom_function_without_gradients() -> None:
     y = torch.randn(3, requires_grad=True)
     needed(y).sum().backward()
     assert torch.equal(y.grad, torch.full((3,), 3.0))
-    assert "autograd-function" in needed.breaks[0]
+    assert needed.breaks == []

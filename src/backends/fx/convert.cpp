@@ -210,7 +210,9 @@ class Converter {
     const auto operands = graph_.operands(node);
     const auto* function = static_cast<const OpaqueFunction*>(graph_.constant(operands[0]).object.get());
     const uint32_t first = index(node.first_output);
-    const py::list results = builder_.attr("opaque")(function->call, operand(operands[1]), first,
+    py::list numbers;
+    for (const ir::Operand& number : operands.subspan(2)) numbers.append(operand(number));
+    const py::list results = builder_.attr("opaque")(function->call, operand(operands[1]), numbers, first,
                                                      static_cast<uint32_t>(node.line));
     for (size_t i = 0; i < results.size(); i++) values_[first + i] = results[i];
   }

@@ -77,13 +77,20 @@ struct Instruction {
   std::shared_ptr<OpaqueFunction> function;
 };
 
-void call_python(const OpaqueFunction& function, c10::IValue inputs, c10::IValue* outputs, size_t count) {
+// The tensors, then numbers.
+void call_python(const OpaqueFunction& function, torch::jit::Stack& arguments, c10::IValue* outputs,
+                 size_t count) {
   const py::gil_scoped_acquire locked;
   py::list tensors;
-  for (const c10::IValue& input : inputs.toListRef())
+  for (const c10::IValue& input : arguments[0].toListRef())
     tensors.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(input.toTensor())));
-  inputs = {};
-  const py::list results = function.call(tensors);
+  arguments[0] = {};
+  py::tuple numbers(arguments.size() - 1);
+  for (size_t i = 0; i < numbers.size(); i++) {
+    const c10::IValue& number = arguments[i + 1];
+    numbers[i] = number.isInt() ? py::object(py::int_(number.toInt())) : py::float_(number.toDouble());
+  }
+  const py::list results = function.call(tensors, *numbers);
   if (results.size() != count) throw std::runtime_error("a function in the graph returned other tensors");
   for (size_t i = 0; i < count; i++) outputs[i] = THPVariable_Unpack(py::object(results[i]).ptr());
 }
@@ -140,8 +147,8 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
       instruction.kind = Instruction::Kind::python;
       instruction.function =
           std::static_pointer_cast<OpaqueFunction>(graph.constant(graph.operands(node)[0]).object);
-      instruction.arguments.push_back(
-          make_template(graph, graph.operands(node)[1], nullptr, body.expressions));
+      for (const ir::Operand& operand : graph.operands(node).subspan(1))
+        instruction.arguments.push_back(make_template(graph, operand, nullptr, body.expressions));
       body.instructions.push_back(std::move(instruction));
       continue;
     } else if (is_number_operator(node.op)) {
@@ -209,7 +216,7 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
         break;
       case Instruction::Kind::python:
         for (uint32_t value : instruction.dead) values[value] = {};
-        call_python(*instruction.function, std::move(stack[0]), &values[instruction.first_output],
+        call_python(*instruction.function, stack, &values[instruction.first_output],
                     instruction.output_count);
         break;
       case Instruction::Kind::call: {

@@ -36,7 +36,7 @@ bool Recording::look_through(PyObject*& callable) {
     Py_SETREF(callable, bound);
     return true;
   }
-  if (!PyFunction_Check(callable)) return true;
+  if (!PyFunction_Check(callable)) return follow_call(callable);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
   const char* variable = domain_.passes_on_to(code);
   if (variable == nullptr) return true;
@@ -196,6 +196,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
 }
 
 bool Recording::before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
+  if (is_followed(callable)) return before_followed_call(callable, arguments, count);
   Ref<> kept;
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);
@@ -244,15 +245,9 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       if (tensor == nullptr || !domain_.is_tensor(tensor)) return true;  // raises
       return before_recorded_write(tensor, attribute, count > first ? arguments[first] : Py_True);
     }
-    case CallKind::forward: {
-      const Ref<> name = Ref<>::steal(PyUnicode_InternFromString("forward"));
-      PyObject* owner = self != nullptr ? self : reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
-      if (!read_attribute(owner, name.get())) return false;
-      const Ref<> forward = Ref<>::steal(PyObject_GetAttr(owner, name.get()));
-      if (!forward) return false;
-      given_new_object_ = forward.get();
-      return true;
-    }
+    case CallKind::forward:
+      return before_class_call(self != nullptr ? self
+                                               : reinterpret_cast<PyCFunctionObject*>(callable)->m_self);
     case CallKind::autograd:
       return stop(BreakCode::kAutogradFunction, text_of_call(callable));
     case CallKind::script:

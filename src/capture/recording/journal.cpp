@@ -18,6 +18,7 @@ bool Written::is_new(PyObject* key) const {
 }
 
 Written& Journal::at(Written::Kind kind, PyObject* object, PyObject* descriptor) {
+  writes_++;
   size_t next = written_.size();
   const size_t found = descriptor == nullptr
                            ? index_.emplace(object, next).first->second
@@ -56,6 +57,7 @@ bool Journal::dict_removal(PyObject* dict, PyObject* key, PyObject* old) {
 }
 
 bool Journal::dict_all(PyObject* dict) {
+  writes_++;
   if (const Written* known = find(dict); known != nullptr && known->entry) return true;
   Ref<> entry = dict_at_entry(dict);
   if (entry.get() == dict) entry = Ref<>::steal(PyDict_Copy(dict));
@@ -77,6 +79,7 @@ bool Journal::list_item(PyObject* list, Py_ssize_t index) {
 }
 
 bool Journal::list_all(PyObject* list) {
+  writes_++;
   if (const Written* known = find(list); known != nullptr && known->entry) return true;
   Ref<> entry = list_at_entry(list);
   if (entry.get() == list) entry = Ref<>::steal(PyList_GetSlice(list, 0, PyList_GET_SIZE(list)));

@@ -49,6 +49,8 @@ class Journal {
   bool class_attribute(PyTypeObject* type, PyObject* name);
 
   bool empty() const { return written_.empty(); }
+  // Grows with every write, also with one to what was written before.
+  uint64_t writes() const { return writes_; }
   const Written* find(PyObject* object) const;
   // A dictionary's key, or an attribute of a class.
   bool wrote_key(PyObject* object, PyObject* key) const;
@@ -72,6 +74,7 @@ class Journal {
   Written& at(Written::Kind kind, PyObject* object, PyObject* descriptor = nullptr);
 
   std::vector<Written> written_;
+  uint64_t writes_ = 0;
   std::unordered_map<PyObject*, size_t> index_;  // slots: by object and descriptor, see at()
   std::map<std::pair<PyObject*, PyObject*>, size_t> slots_;
 };

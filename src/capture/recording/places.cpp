@@ -13,6 +13,7 @@ namespace stator {
 // error is set.
 bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
   if (varying_ == nullptr || !varying_->has_places()) return false;
+  if (following_ != 0) return false;  // whoever runs there reads the place by itself
   const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
   const bool is_tuple = PyTuple_CheckExact(value);
   if (!is_number && !is_tuple && !domain_.is_tensor(value)) return false;

@@ -19,6 +19,7 @@ PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
 }
 
 bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
+  if (is_withheld(dict)) return false;
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (!is_no_stand_in(key)) return false;
@@ -38,6 +39,7 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
 }
 
 bool Recording::read_dict(PyObject* dict, bool by_value) {
+  if (is_withheld(dict)) return false;
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (guards_.dict(dict).whole) return true;
@@ -65,6 +67,7 @@ bool Recording::read_dict(PyObject* dict, bool by_value) {
 }
 
 bool Recording::read_list(PyObject* list) {
+  if (is_withheld(list)) return false;
   if (reads_freely(list)) return true;
   if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
   const Ref<> entry = journal_.list_at_entry(list);
@@ -97,6 +100,7 @@ bool Recording::note_list_item(PyObject* list, PyObject* items, Py_ssize_t i) {
 }
 
 bool Recording::read_length(PyObject* list) {
+  if (is_withheld(list)) return false;
   if (reads_freely(list)) return true;
   if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
   const Written* written = journal_.find(list);
@@ -107,6 +111,7 @@ bool Recording::read_length(PyObject* list) {
 
 // One item, by a number: the other items may change.
 bool Recording::read_list_item(PyObject* list, PyObject* index) {
+  if (is_withheld(list)) return false;
   if (reads_freely(list)) return true;
   if (!PyLong_CheckExact(index)) return read_list(list) && read_contents(index);
   if (!read_length(list)) return false;
@@ -180,6 +185,7 @@ bool Recording::read_reference(PyObject* reference) {
 }
 
 bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
+  if (is_withheld(cell)) return false;
   if (is_fresh(cell) || !is_pinned(cell))
     return true;  // cells of functions that this capture entered are made by it
   if (journal_.find(cell) != nullptr) return true;  // written here
@@ -197,6 +203,7 @@ bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
 }
 
 bool Recording::read_order(PyObject* dict) {
+  if (is_withheld(dict)) return false;
   if (!cpython::order_is_readable())
     return stop(BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
   // Keyed beside the dictionary itself, which has a guard on its items.
@@ -213,6 +220,7 @@ bool Recording::read_order(PyObject* dict) {
 }
 
 bool Recording::read_items(PyObject* container) {
+  if (is_withheld(container)) return false;
   if (!is_pinned(container)) {
     return stop(BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");

@@ -78,6 +78,8 @@ class Recording {
   PyObject* constant_result(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords);
   // A call that becomes one node of the graph.
   PyObject* opaque_result(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords);
+  // A call of a function with a gradient of its own: becomes one node, too (custom_gradients.cpp).
+  PyObject* followed_result(PyObject* apply, PyObject* const* arguments, Py_ssize_t count);
   // When an error is raised: it may be the domain's way to say that it cannot go on.
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
@@ -205,6 +207,12 @@ class Recording {
   static constexpr size_t kMostInstructions = 10'000'000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool look_through(PyObject*& callable);
+  bool follow_call(PyObject*& callable);
+  static bool is_followed(PyObject* callable);
+  bool before_followed_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+  bool before_class_call(PyObject* owner);
+  bool stays_as_given(PyObject* argument) const;
+  bool is_withheld(PyObject* object);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);
@@ -385,6 +393,7 @@ class Recording {
   const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   size_t instructions_ = 0;
+  int following_ = 0;  // above zero in a forward that every run makes by itself
   cpython::Frame* frame_ = nullptr;
   const cpython::Frame* first_frame_ = nullptr;
   const Instruction* at_ = nullptr;

@@ -22,6 +22,7 @@
 
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
+#include "torch/domain/custom_gradient.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
@@ -207,6 +208,13 @@ class TorchCapture final : public DomainCapture {
   Ref<> opaque_call(PyObject* function, PyObject* arguments, PyObject* keywords, std::string& why) override {
     return record_opaque_call(*session_, function, arguments, keywords, why);
   }
+  Ref<> followed_call(PyObject* function, PyObject* arguments, std::string& why) override {
+    flag_.set(false);  // its forward will not be captured when the graph runs
+    Ref<> result = record_custom_gradient(*session_, function, arguments, why);
+    const py::error_scope of_forward;
+    flag_.set(session_->following == 0);
+    return result;
+  }
   Ref<> attribute(PyObject* tensor, PyObject* name) override {
     if (PyUnicode_CompareWithASCIIString(name, "data") != 0) return {};
     try {
@@ -226,7 +234,8 @@ class TorchCapture final : public DomainCapture {
   }
   bool has_symbols() const override { return session_->shapes().has_symbols() || session_->has_read; }
   void entering(PyCodeObject* code, PyCodeObject* caller) override {
-    if (code == flag_.asking_code()) flag_.answer(caller == nullptr || !computes_otherwise(caller));
+    if (code == flag_.asking_code())
+      flag_.answer(session_->following == 0 && (caller == nullptr || !computes_otherwise(caller)));
   }
   bool runs_own_code() const override { return session_->own_python != 0; }
   size_t recorded() const override { return session_->graph.nodes().size(); }
@@ -343,6 +352,7 @@ class TorchDomain final : public Domain {
   Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
   bool runs_plainly(PyCodeObject* code) const override { return is_sym_number_code(code); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
+  const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   // torch keeps functions of its own away from Dynamo.
   const char* passes_on_to(PyCodeObject* code) const override {
     static PyObject* const inner = []() -> PyObject* {

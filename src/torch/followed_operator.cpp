@@ -1,0 +1,30 @@
+// src/torch/followed_operator.cpp: what an operator may do in a forward that every run makes by itself.
+#include "torch/followed_operator.h"
+
+#include "core/ir/effects.h"
+#include "torch/capture_break.h"
+#include "torch/tensors_in.h"
+#include "torch/tracer.h"
+
+namespace stator {
+
+void check_followed(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
+                    const Inference& inference) {
+  uint64_t written = info.written;
+  for (const OutputSpec& spec : inference.changed) written |= uint64_t{1} << spec.argument;
+  // Normalisation layers write the statistics that they are given.
+  if (info.name.find("_norm") != std::string::npos && ir::hidden_effect_of(info.name) != 0) written |= 3 << 3;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
+      if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;
+      const Tracer* tracer = as_tracer(tensor);
+      if (tracer == nullptr) session.value_of(tensor);
+      const bool is_older = tracer == nullptr || tracer->identity().memory < session.followed_memory;
+      if (is_older && (written >> i & 1) != 0)
+        raise_break(BreakCode::kAutogradFunction,
+                    info.name + ": a forward writes to a tensor that was there before");
+    });
+  }
+}
+
+}  // namespace stator

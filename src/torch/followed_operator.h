@@ -1,0 +1,14 @@
+// src/torch/followed_operator.h: what an operator may do in a forward that every run makes by itself.
+#pragma once
+
+#include "torch/inference.h"
+#include "torch/session.h"
+
+namespace stator {
+
+// Breaks where it writes to a tensor that was not made in that forward. Real tensors among its arguments
+// become inputs of the graph, so that what they are is guarded.
+void check_followed(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
+                    const Inference& inference);
+
+}  // namespace stator

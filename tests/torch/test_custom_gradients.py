@@ -1,0 +1,436 @@
+"""torch.autograd.Function under autograd: one node that runs the program's own forward and backward."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from torch.autograd import Function
+
+import stator
+import torch
+from torch import Tensor
+
+BACKENDS = ["native", "eager"]
+
+
+def apply(function: Any, *args: Any) -> Any:
+    return function.apply(*args)
+
+
+native: Any = partial(stator.compile, backend="native")
+
+
+class Round(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad
+
+
+class Reverse(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return -ctx.strength * grad, None
+
+
+class Linear(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.has_bias = bias is not None
+        y = x @ weight.t()
+        return y if bias is None else y + bias
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        assert ctx.needs_input_grad[1]
+        return grad @ weight, grad.t() @ x, grad.sum(0) if ctx.has_bias else None
+
+
+class Largest(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+        place, value = x.argmax(1), x.amax(1)
+        ctx.mark_non_differentiable(place)
+        ctx.save_for_backward(place)
+        ctx.shape = x.shape
+        return value, place
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> Any:
+        (place,) = ctx.saved_tensors
+        return torch.zeros(ctx.shape).scatter_(1, place[:, None], grad[:, None])
+
+
+class Scaled(Function):
+    """With a context that is set up on its own, and a default."""
+
+    @staticmethod
+    def forward(x: Tensor, factor: float = 2.0) -> tuple[Tensor, Tensor]:
+        return x * factor, x.sum()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        x, ctx.factor = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, of_sum: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad * ctx.factor + of_sum + 0 * x, None
+
+
+class Noisy(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        noise = torch.randn_like(x)
+        ctx.save_for_backward(noise)
+        return x * noise
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (noise,) = ctx.saved_tensors
+        return grad * noise
+
+
+class Same(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad * 3
+
+
+class Twice(Function):
+    """Its gradient has a gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return apply(Reverse, 2 * x * grad, -1.0)
+
+
+weight = torch.nn.Parameter(torch.randn(4, 4))
+bias = torch.nn.Parameter(torch.randn(4))
+
+
+def multiplied(pair: Any) -> Tensor:
+    return (pair[0] * pair[1]).sum()
+
+
+PROGRAMS: dict[str, Callable[[Tensor], Tensor]] = {
+    "round": lambda x: apply(Round, x * 3).sum(),
+    "reverse": lambda x: (apply(Reverse, x, 0.5) * x).sum(),
+    "linear": lambda x: apply(Linear, x.relu(), weight, bias).tanh().sum(),
+    "without_bias": lambda x: apply(Linear, x.relu(), weight).tanh().sum(),
+    "largest": lambda x: multiplied(apply(Largest, x)),
+    "scaled": lambda x: multiplied(apply(Scaled, x)),
+    "scaled_otherwise": lambda x: multiplied(apply(Scaled, x, 3.0)),
+    "noisy": lambda x: (apply(Noisy, x) + torch.rand(4)).sum(),
+    "same": lambda x: (apply(Same, x) * x).sum(),
+    "nested": lambda x: apply(Linear, apply(Round, apply(Reverse, x, 2.0)), weight).sum(),
+    "no_grad_inside": lambda x: (apply(Round, x) + apply(Round, x.detach())).sum(),
+}
+
+
+def results_of(function: Callable[[Tensor], Tensor], inputs: list[Tensor]) -> list[Any]:
+    torch.manual_seed(0)
+    weight.grad = bias.grad = None
+    results: list[Any] = []
+    for given in inputs:
+        x = given.clone().requires_grad_()
+        y = function(x)
+        y.backward()
+        results += [y.detach(), x.grad]
+    return [*results, weight.grad, bias.grad, torch.rand(2)]
+
+
+def same(a: Any, b: Any) -> bool:
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else a is b
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_graph_with_the_gradients_of_eager(name: str, backend: str) -> None:
+    program = PROGRAMS[name]
+    inputs = [torch.randn(rows, 4) for rows in (3, 3, 5, 6, 7)]
+    expected = results_of(program, inputs)
+    compiled = stator.compile(program, backend=backend)
+    assert all(map(same, results_of(compiled, inputs), expected))
+    assert compiled.breaks == []
+    assert sum(entry["hits"] for entry in compiled.entries) == 3  # the sizes of the others are a symbol
+
+
+def test_the_history_is_the_functions_own() -> None:
+    compiled = native(lambda x: apply(Round, x))
+    y = compiled(torch.randn(3, requires_grad=True))
+    assert type(y.grad_fn).__name__ == "RoundBackward"
+    assert not compiled(torch.randn(3)).requires_grad
+
+
+def test_gradients_of_gradients() -> None:
+    def penalty(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        (grad,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad((grad * grad).sum(), x)
+        return second
+
+    def program(x: Tensor) -> Tensor:
+        return apply(Twice, x).sin()
+
+    compiled = native(program)
+    for _ in range(3):
+        x = torch.randn(4, requires_grad=True)
+        assert torch.equal(penalty(compiled, x), penalty(program, x))
+    assert compiled.breaks == []
+
+
+def test_what_forward_and_backward_read_may_change() -> None:
+    class Factor(Function):
+        ahead = 2.0
+        back: float | Tensor = 3.0
+
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return (x * Factor.ahead)[: shape["rows"]]
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return torch.ones(4) * Factor.back * grad.sum()
+
+    shape = {"rows": 4}
+
+    def program(x: Tensor) -> Tensor:
+        y = apply(Factor, x)
+        return y * y.shape[0]
+
+    compiled = native(program)
+
+    def check() -> None:
+        for _ in range(2):
+            found = []
+            for f in (program, compiled):
+                x = torch.arange(4.0, requires_grad=True)
+                y = f(x)
+                y.sum().backward()
+                found += [y, x.grad]
+            assert torch.equal(found[0], found[2])
+            assert torch.equal(found[1], found[3])
+
+    check()
+    Factor.back = 5.0
+    check()
+    Factor.ahead = 7.0
+    check()
+    shape["rows"] = 2
+    check()
+    Factor.backward = staticmethod(lambda ctx, grad: torch.full((4,), 11.0))  # type: ignore[assignment]
+    check()
+    Factor.forward = staticmethod(lambda ctx, x: x + 1)  # type: ignore[assignment]
+    check()
+    assert compiled.breaks == []
+
+
+calls: list[int] = []
+
+
+class Counting(Function):
+    count = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, way: str) -> Tensor:
+        match way:
+            case "class":
+                Counting.count += 1
+            case "list":
+                calls.append(1)
+            case "tensor":
+                seen.add_(x.detach())
+            case "reads":
+                return x * setting["factor"]
+            case "raises":
+                raise ValueError("not today")
+            case "real":
+                return seen
+            case "dirty":
+                x.mul_(2)
+                ctx.mark_dirty(x)
+                return x
+            case "value":
+                return x * (2 if x.sum().item() > 0 else 3)
+            case "numpy":
+                return torch.from_numpy(x.detach().numpy() * 2)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad * 2, None
+
+
+seen = torch.zeros(3)
+setting = {"factor": 1.0}
+
+
+@pytest.mark.parametrize("way", ["class", "list", "tensor", "raises", "dirty", "value", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_leaves_a_trace_breaks_and_is_done_once(way: str, backend: str) -> None:
+    def program(x: Tensor) -> Tensor:
+        try:
+            return apply(Counting, x * 1, way).sum()
+        except ValueError:
+            return x.sum() * 3
+
+    def run(f: Callable[[Tensor], Tensor]) -> list[Any]:
+        Counting.count = 0
+        calls.clear()
+        with torch.no_grad():
+            seen.zero_()
+        torch.manual_seed(3)
+        results: list[Any] = []
+        for _ in range(3):
+            x = torch.randn(3, requires_grad=True)
+            f(x).backward()
+            results += [x.grad, Counting.count, len(calls), seen.clone(), seen.requires_grad]
+        return results
+
+    compiled = stator.compile(program, backend=backend)
+    assert all(same(a, b) or a == b for a, b in zip(run(compiled), run(program), strict=True))
+    assert len(compiled.breaks) == 1
+
+
+def test_a_forward_that_reads_what_was_written_before_breaks() -> None:
+    def program(x: Tensor, factor: float) -> Tensor:
+        setting["factor"] = factor
+        return apply(Counting, x, "reads")
+
+    compiled, x = native(program, dynamic=False), torch.randn(3, requires_grad=True)
+    for factor in (2.0, 2.0, 3.0):
+        setting["factor"] = 1.0
+        assert torch.equal(compiled(x, factor), x * factor)
+    assert "has written before" in compiled.breaks[0]
+
+
+def test_writes_of_others_around_it() -> None:
+    log: list[str] = []
+
+    def program(x: Tensor) -> Tensor:
+        log.append("before")
+        y = apply(Counting, x, "reads")
+        log.append("after")
+        return y
+
+    setting["factor"] = 1.0
+    compiled, x = native(program), torch.randn(3, requires_grad=True)
+    for factor in (1.0, 1.0, 4.0, 4.0):
+        setting["factor"] = factor
+        assert torch.equal(compiled(x), x * factor)
+    assert compiled.breaks == []
+    assert log == ["before", "after"] * 4
+
+
+def test_a_tensor_that_was_there_is_returned() -> None:
+    compiled = native(lambda x: apply(Counting, x, "real") + x)
+    compiled(torch.randn(3))
+    assert compiled(torch.randn(3, requires_grad=True)).requires_grad
+    assert len(compiled.breaks) >= 1
+    seen.detach_()
+
+
+def test_containers_among_the_arguments_break() -> None:
+    class Listed(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, notes: list[int]) -> Tensor:
+            notes.append(len(notes))
+            return x * len(notes)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return grad, None
+
+    def program(x: Tensor) -> tuple[Tensor, list[int]]:
+        notes: list[int] = []
+        return apply(Listed, x, notes), notes
+
+    compiled, x = native(program), torch.randn(3, requires_grad=True)
+    for _ in range(2):
+        y, notes = compiled(x)
+        assert torch.equal(y, x)
+        assert notes == [0]
+    assert "an argument is a list" in compiled.breaks[0]
+
+
+def test_compilers_are_not_given_it() -> None:
+    compiled, x = stator.compile(PROGRAMS["round"], backend="aot_eager"), torch.randn(3, requires_grad=True)
+    compiled(x).backward()
+    assert same(x.grad, torch.full((3,), 3.0))
+    assert "autograd-function" in compiled.breaks[0]
+
+
+def test_functions_are_not_kept_alive() -> None:
+    import gc
+    import weakref
+
+    class Gone(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return grad
+
+    held = {"function": Gone}
+    compiled = native(lambda x: apply(held["function"], x))
+    compiled(torch.randn(2, requires_grad=True))
+    assert compiled.breaks == []
+    watch = weakref.ref(Gone)
+    held["function"] = Round  # type: ignore[assignment]
+    del Gone
+    gc.collect()
+    assert watch() is None
+    assert compiled(torch.tensor([0.6], requires_grad=True)).item() == 1.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_numbers_that_change_are_given_to_it(backend: str) -> None:
+    def program(x: Tensor, strength: float) -> Tensor:
+        return (apply(Reverse, x, strength * 2) + apply(Reverse, x, x.size(0))).sum()
+
+    compiled = stator.compile(program, backend=backend)
+    for step in range(6):
+        found = []
+        for f in (program, compiled):
+            x = torch.ones(4 + step, requires_grad=True)
+            f(x, 0.1 * (step + 1)).backward()
+            found.append(x.grad)
+        assert same(*found)
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 2
+
+
+def test_an_allowed_function_is_given_the_numbers_of_the_call() -> None:
+    @stator.allow_in_graph
+    def repeated(x: Tensor, count: int) -> Tensor:
+        assert type(count) is int
+        return torch.cat([x] * count)
+
+    compiled = native(lambda x: repeated(x, x.size(0)))
+    for rows in (2, 3, 4, 5):
+        x = torch.randn(rows, 2)
+        assert torch.equal(compiled(x), torch.cat([x] * rows))
