@@ -41,6 +41,12 @@ Ref<> read_getter(PyObject* object, PyObject* descriptor) {
       Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
 }
 
+Ref<> read_context_variable(PyObject* variable) {
+  PyObject* value = nullptr;
+  if (PyContextVar_Get(variable, nullptr, &value) < 0) PyErr_Clear();
+  return Ref<>::steal(value);
+}
+
 Ref<> read_slot(PyObject* object, PyObject* descriptor) {
   auto value = Ref<>::steal(
       Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));

@@ -31,6 +31,9 @@ std::vector<ExpectedValue> expect_items(PyObject* container);
 // What a getter in C gives; nothing, with an error set, where it raises.
 Ref<> read_getter(PyObject* object, PyObject* descriptor);
 
+// What a context variable holds, or else its own default; nothing where there is neither.
+Ref<> read_context_variable(PyObject* variable);
+
 // What a slot holds, through a member descriptor; nothing where it is empty.
 Ref<> read_slot(PyObject* object, PyObject* descriptor);
 

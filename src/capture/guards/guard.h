@@ -102,6 +102,11 @@ struct RegistryGuard {
 };
 // The call does not come out of an except clause.
 struct NoExceptionGuard {};
+// What a context variable holds in the context of the call; nothing where it is not set.
+struct ContextVariableGuard {
+  PyObject* variable;
+  ExpectedValue content;
+};
 // An attribute that a getter in C gives, the same object on every read.
 struct GetterGuard {
   PyObject* object;
@@ -154,7 +159,7 @@ struct PinnedTensorGuard {
 using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
                            OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
                            PinnedTensorGuard, NumberGuard, TensorItemGuard, TupleGuard, MethodGuard,
-                           GivenAttributeGuard, TupleItemGuard>;
+                           GivenAttributeGuard, TupleItemGuard, ContextVariableGuard>;
 
 // Binds a symbol to an int or float of its kind; false for anything else.
 bool bind_number(PyObject* value, bool is_real, uint32_t symbol, shape::Bindings& bindings);

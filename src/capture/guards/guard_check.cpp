@@ -113,6 +113,9 @@ struct Checker {
     return now && PyObject_RichCompareBool(now.get(), guard.count.get(), Py_EQ) == 1;
   }
   bool operator()(const NoExceptionGuard&) const { return !Ref<>::steal(PyErr_GetHandledException()); }
+  bool operator()(const ContextVariableGuard& guard) const {
+    return guard.content.matches(read_context_variable(guard.variable).get());
+  }
   bool operator()(const GetterGuard& guard) const {
     const Ref<> value = read_getter(guard.object, guard.descriptor);
     if (!value) PyErr_Clear();

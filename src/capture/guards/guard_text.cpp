@@ -45,6 +45,9 @@ struct Describer {
   }
   std::string operator()(const RegistryGuard&) const { return "has no other class registered"; }
   std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
+  std::string operator()(const ContextVariableGuard& guard) const {
+    return ".get() is " + text_of(guard.content);
+  }
   std::string operator()(const GetterGuard& guard) const {
     return "." + utf8(guard.name.get()) + " is " + text_of(guard.content);
   }

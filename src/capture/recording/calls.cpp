@@ -333,6 +333,8 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
         return true;
       }
       return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
+    case NativeEffect::asks_context:
+      return all.empty() || before_context_read(all[0]);
     case NativeEffect::draws:
       return before_draw(function, method_name(function), all);
     case NativeEffect::warns:

@@ -219,6 +219,17 @@ bool Recording::read_registry() {
   return true;
 }
 
+bool Recording::before_context_read(PyObject* variable) {
+  if (is_fresh(variable)) return true;  // nobody has set it
+  if (!is_pinned(variable)) return stop(BreakCode::kUnguardable, "a context variable of unknown origin");
+  const Ref<> value = read_context_variable(variable);
+  if (value) pin(value.get(), {Origin::attribute, variable, text("get()")});
+  // The variable's own address may stand for another guard on it.
+  if (guards_.once(&variable->ob_type))
+    guards_.add(ContextVariableGuard{variable, expect(value.get())}, variable);
+  return true;
+}
+
 // What object.__reduce_ex__ shows of an instance: its class and its dictionary.
 bool Recording::read_reduced(PyObject* object) {
   const Ref<> state = text("__getstate__");

@@ -109,6 +109,7 @@ constexpr Row kRows[] = {
     {"_thread.LockType", "release __exit__", NativeEffect::releases},
     {"math", "*", NativeEffect::pure},
     {"_warnings", "warn", NativeEffect::warns},
+    {"contextvars.ContextVar", "get", NativeEffect::asks_context},
     {"_random.Random", "random getrandbits seed getstate setstate", NativeEffect::draws},
     {"_operator", "is_ is_not", NativeEffect::compares_identity},
     {"_operator", "mod imod", NativeEffect::shows},

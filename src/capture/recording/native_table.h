@@ -26,6 +26,7 @@ enum class NativeEffect : uint8_t {
   asks_identity,      // id(x)
   compares_identity,  // operator.is_
   warns,              // warnings.warn()
+  asks_context,       // what a context variable holds
   draws,              // moves a generator of random numbers
 };
 
