@@ -44,6 +44,19 @@ def test_constants_that_exist_once_are_compared_in_a_capture() -> None:
     assert compiled.breaks == []
 
 
+def test_identities_of_constants() -> None:
+    value = 1.5
+    other = pickle.loads(pickle.dumps(value))
+    box = SimpleNamespace(a=value, b=value, last=id(value))
+    arguments = capture.Compiled(lambda a, b: (id(a) == id(b), id(a) == box.last))
+    attributes = capture.Compiled(lambda: (id(box.a) == id(box.b), id(box.a) == box.last), fullgraph=True)
+    for a, b in [(value, value), (value, other), (other, other), (other, value)]:
+        box.a, box.b = a, b
+        for _ in range(2):
+            assert arguments(a, b) == attributes() == (a is b, a is value)
+    assert sum(entry["hits"] for entry in attributes.entries) == 4
+
+
 def test_equal_constants_on_a_class_are_known_as_the_objects_they_are() -> None:
     class Base:
         rate = float("0.1")

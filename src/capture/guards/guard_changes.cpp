@@ -104,6 +104,10 @@ const PyObject* GuardSet::note_each_change(const Domain& domain, Varying& varyin
       if (!found || !note(source, getter->content, PyDescr_NAME(getter->descriptor), found.get()))
         return replaced;
       if (!same) replaced = getter->descriptor;
+    } else if (const auto* slot = std::get_if<SlotGuard>(&guards_[i])) {
+      if (gone.count(slot->object) != 0) return replaced;
+      const Ref<> found = read_slot(slot->object, slot->descriptor);
+      if (!note(source, slot->content, PyDescr_NAME(slot->descriptor), found.get())) return replaced;
     } else if (const auto* tuple = std::get_if<TupleGuard>(&guards_[i]);
                tuple != nullptr && gone.count(tuple->tuple) != 0) {
       for (const ExpectedValue& item : tuple->items) gone.insert(item.object);

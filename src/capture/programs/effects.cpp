@@ -39,19 +39,20 @@ void Effects::collect_keys(const Written& written, const Recording& recording) {
       continue;
     note(Kind::set_key, object, key, {Ref<>::share(now)});
   }
-  if (written.removed) collect_moved_keys(written);
+  if (written.removed) collect_moved_keys(written, recording);
 }
 
 // Keys that stand behind the older ones, in their order.
-void Effects::collect_moved_keys(const Written& written) {
-  PyObject *key, *value;
+void Effects::collect_moved_keys(const Written& written, const Recording& recording) {
+  PyObject *found, *value;
   Py_ssize_t position = 0;
   PyObject* object = written.object.get();
-  while (PyDict_Next(object, &position, &key, &value)) {
-    PyObject* old = PyDict_GetItemWithError(written.keys.get(), key);
-    if (old == nullptr || !moves(written, key, old)) continue;
-    note(Kind::remove_key, object, key, {});
-    note(Kind::set_key, object, key, {Ref<>::share(value)});
+  while (PyDict_Next(object, &position, &found, &value)) {
+    const Ref<> key = recording.key_of(found);
+    PyObject* old = PyDict_GetItemWithError(written.keys.get(), key.get());
+    if (old == nullptr || !moves(written, key.get(), old)) continue;
+    note(Kind::remove_key, object, key.get(), {});
+    note(Kind::set_key, object, key.get(), {Ref<>::share(value)});
   }
 }
 

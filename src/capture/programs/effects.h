@@ -49,7 +49,7 @@ class Effects {
   };
   void note(Kind kind, PyObject* target, PyObject* key, std::vector<Ref<>> finals);
   void collect_keys(const Written& written, const Recording& recording);
-  void collect_moved_keys(const Written& written);
+  void collect_moved_keys(const Written& written, const Recording& recording);
   void collect_class(const Written& written, const Recording& recording);
   bool apply_one(const Effect& effect, PyObject* target, const std::vector<Ref<>>& values) const;
 

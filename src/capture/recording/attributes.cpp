@@ -197,6 +197,10 @@ bool Recording::read_through(PyObject* descriptor, PyObject* owner, PyObject* na
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
     if (is_fresh(owner) || journal_.wrote_slot(owner, descriptor)) return true;
     Ref<> value = read_slot(owner, descriptor);
+    const bool is_place = value && !PyDict_Check(owner) && !PyList_Check(owner) &&
+                          _PyType_Lookup(Py_TYPE(owner), name) == descriptor;
+    if (is_place && see_place(owner, name, value.get())) return true;
+    if (PyErr_Occurred()) return false;
     guards_.add(SlotGuard{owner, descriptor, expect(value.get())}, owner);
     if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;

@@ -23,6 +23,12 @@ static PyObject* identity_function() {
   return function;
 }
 
+// Of functools.lru_cache, or a method of it.
+static bool is_cached_function(PyObject* callable) {
+  if (Py_IS_TYPE(callable, &PyMethod_Type)) callable = PyMethod_GET_FUNCTION(callable);
+  return std::string_view(Py_TYPE(callable)->tp_name) == "functools._lru_cache_wrapper";
+}
+
 // A wrapper that only passes its arguments on gives way to the function that it calls.
 bool Recording::look_through(PyObject*& callable) {
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
@@ -90,6 +96,14 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
     PyTypeObject* own = PyIndex_Check(arguments[0]) ? &PyLong_Type : &PyFloat_Type;
     if (callable == reinterpret_cast<PyObject*>(own)) Py_SETREF(callable, Py_NewRef(identity_function()));
   }
+  if ((has_symbols_ || capture_.has_symbols()) && is_cached_function(callable)) {
+    // What a cache keeps outlives the symbols of this capture.
+    for (PyObject** argument = arguments; argument != sp; argument++) {
+      PyObject* plain = key_of(*argument).release();
+      if (plain == nullptr) return false;
+      Py_SETREF(*argument, plain);
+    }
+  }
   return look_through(callable) && before_call_with(callable, arguments, sp - arguments);
 }
 
@@ -138,7 +152,7 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   }
   const std::string_view name = type->tp_name;
   if (name == "functools.partial") return before_partial(callable, arguments, count);
-  if (name == "functools._lru_cache_wrapper") return before_cached_call(callable, arguments, count);
+  if (is_cached_function(callable)) return before_cached_call(callable, arguments, count);
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
     return before_getter(callable, arguments, count);
   if (PyWeakref_CheckRefExact(callable)) return read_reference(callable);
@@ -322,17 +336,9 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
                       : before_attribute_write(all[0], all[1], value);
     }
     case NativeEffect::advances:
-      return all.empty() || before_write(all[0], "an iterator");
+      return all.empty() || before_advancing(all[0]);
     case NativeEffect::asks_identity:
-      // Of an object made here it is another number in each run, which a program can only use to tell objects
-      // apart.
-      if (all.size() == 1 && given_.count(all[0]) != 0)
-        return stop(BreakCode::kUnguardable, "the identity of an argument that is known by its contents");
-      if (all.size() == 1 && is_known(all[0])) {
-        if (!is_pinned(all[0])) identities_.insert(reinterpret_cast<size_t>(all[0]));
-        return true;
-      }
-      return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
+      return all.size() != 1 || read_identity(all[0]);
     case NativeEffect::asks_context:
       return all.empty() || before_context_read(all[0]);
     case NativeEffect::draws:

@@ -43,6 +43,7 @@ bool Recording::read_contents(PyObject* object) {
   if (PyList_CheckExact(object)) return read_list(object);
   if (PyFunction_Check(object) || PyModule_Check(object) || Py_IS_TYPE(object, &PyProperty_Type))
     return true;  // compared and called, not looked into
+  if (PyWeakref_CheckRefExact(object)) return read_reference(object);
   if (PyTuple_Check(object)) {
     if (!read_type(Py_TYPE(object))) return false;
     pin_items(object);
@@ -87,8 +88,9 @@ bool Recording::read_view(PyObject* view) {
 
 bool Recording::read_deep(PyObject* object) {
   if (!read_contents(object)) return false;
-  const auto is_container = [&](PyObject* item) {
-    return PyTuple_Check(item) || PyList_Check(item) || PyDict_Check(item) || PyAnySet_Check(item);
+  const auto is_container = [](PyObject* item) {
+    return PyTuple_Check(item) || PyList_Check(item) || PyDict_Check(item) || PyAnySet_Check(item) ||
+           is_deque(item) || PyDictValues_Check(item);
   };
   if (object == nullptr || !is_container(object)) return true;
   std::vector<PyObject*> left{object};
@@ -102,13 +104,15 @@ bool Recording::read_deep(PyObject* object) {
   while (!left.empty()) {
     PyObject* container = left.back();
     left.pop_back();
+    if (PyDictValues_Check(container)) container = cpython::mapping_of_view(container);
+    if (container == nullptr) continue;
     if (PyDict_Check(container)) {
       PyObject *key, *value;
       Py_ssize_t position = 0;
       while (PyDict_Next(container, &position, &key, &value)) {
         if (!look_at(key) || !look_at(value)) return false;
       }
-    } else if (PyAnySet_Check(container)) {
+    } else if (PyAnySet_Check(container) || is_deque(container)) {
       for (const ExpectedValue& item : expect_items(container)) {
         if (!look_at(item.object)) return false;
       }

@@ -59,6 +59,21 @@ bool Recording::before_identity(PyObject* a, PyObject* b) {
   return stop(BreakCode::kUnguardable, "whether two equal constants are one object");
 }
 
+// id(): of an object made here it is another number in each run, which a program can only use to tell objects
+// apart. A constant must then be the very object that it is now, wherever it was found.
+bool Recording::read_identity(PyObject* object) {
+  if (given_.count(object) != 0)
+    return stop(BreakCode::kUnguardable, "the identity of an argument that is known by its contents");
+  if (!is_known(object)) return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
+  if (!is_pinned(object)) identities_.insert(reinterpret_cast<size_t>(object));
+  if (!is_constant(object) || is_one_of_its_kind(object)) return true;
+  bool guarded = false;
+  places_of(object, guarded);
+  if (!guarded) return stop(BreakCode::kUnguardable, "the identity of a constant among the arguments");
+  guards_.know_by_identity(object);
+  return true;
+}
+
 // Calls `visit` for what a container of Python's own holds; true where it is no such container.
 template <class Visit>
 static bool all_inside(PyObject* object, Visit&& visit) {

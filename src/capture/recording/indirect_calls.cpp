@@ -99,6 +99,7 @@ bool Recording::before_cached_call(PyObject* cache, PyObject* const* arguments, 
   if (results == nullptr) return stop(BreakCode::kUnknownFunction, "a cached function without a cache");
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject* argument = arguments[i];
+    if (domain_.is_symbolic(argument)) return stop(BreakCode::kSymbolicNumber, "a cached function keeps it");
     if (domain_.is_tensor(argument) || is_of_this_call(argument) || !is_known(argument)) {
       return stop(BreakCode::kUnguardable, std::string("a cached function is called with a ") +
                                                Py_TYPE(argument)->tp_name + " of this call");

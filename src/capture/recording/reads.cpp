@@ -18,12 +18,37 @@ PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
   return value;
 }
 
-bool Recording::read_dict_item(PyObject* dict, PyObject* key) {
+// A symbol has been asked for its number by then: it was hashed.
+Ref<> Recording::key_of(PyObject* key) const {
+  if (PyTuple_CheckExact(key)) {
+    // The same one, unless a symbol is in it.
+    const Py_ssize_t count = PyTuple_GET_SIZE(key);
+    auto plain = Ref<>::steal(PyTuple_New(count));
+    bool differs = false;
+    for (Py_ssize_t i = 0; plain && i < count; i++) {
+      Ref<> item = key_of(PyTuple_GET_ITEM(key, i));
+      if (!item) return {};
+      differs = differs || item.get() != PyTuple_GET_ITEM(key, i);
+      PyTuple_SET_ITEM(plain.get(), i, item.release());
+    }
+    return differs || !plain ? std::move(plain) : Ref<>::share(key);
+  }
+  if (!domain_.is_symbolic(key)) return Ref<>::share(key);
+  if (PyIndex_Check(key)) return Ref<>::steal(PyNumber_Index(key));
+  if (PyNumber_Check(key)) return Ref<>::steal(PyNumber_Float(key));
+  return Ref<>::share(PyObject_IsTrue(key) == 1 ? Py_True : Py_False);
+}
+
+bool Recording::read_dict_item(PyObject* dict, PyObject* given_key) {
   if (is_withheld(dict)) return false;
   if (reads_freely(dict)) return true;
+  const Ref<> plain = key_of(given_key);
+  PyObject* key = plain.get();
+  if (key == nullptr) return false;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (!is_no_stand_in(key)) return false;
-  if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
+  if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key) &&
+      !(is_pinned(key) && is_address_key(key)))
     return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
   if (PyTypeObject* type = class_with(dict);

@@ -96,6 +96,12 @@ static bool holds_constants_only(PyObject* object) {
   return true;
 }
 
+// A compiled regular expression.
+static bool is_pattern(PyObject* object) {
+  return Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE &&
+         std::string_view(Py_TYPE(object)->tp_name) == "re.Pattern";
+}
+
 // What is read of an object that never changes has no guard but its address: see TupleGuard.
 void Recording::hold(PyObject* object) {
   if (PyTuple_Check(object) && !holds_constants_only(object)) {
@@ -109,7 +115,8 @@ void Recording::hold(PyObject* object) {
     if (*fields.self == nullptr || PyModule_Check(*fields.self)) return guards_.keep(object);
     guards_.add(MethodGuard{object, Py_TYPE(object), *fields.function, *fields.self}, object);
   } else if (PyTuple_Check(object) || PyFrozenSet_Check(object) || PySlice_Check(object) ||
-             PyRange_Check(object) || PyCode_Check(object) || domain_.is_immutable(object)) {
+             PyRange_Check(object) || PyCode_Check(object) || is_pattern(object) ||
+             domain_.is_immutable(object)) {
     guards_.keep(object);
   }
 }
@@ -342,9 +349,9 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
     case Opcode::FOR_ITER:
       // Advancing an iterator writes to it.
       expect_result();
-      return before_write(TOP(1), "an iterator");
+      return before_advancing(TOP(1));
     case Opcode::SEND:
-      return before_write(TOP(2), "an iterator");
+      return before_advancing(TOP(2));
 
     case Opcode::BUILD_LIST:
     case Opcode::BUILD_SET:

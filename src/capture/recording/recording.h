@@ -142,6 +142,9 @@ class Recording {
     return !identities_.empty() && identities_.count(PyLong_AsSize_t(number)) != 0;
   }
 
+  // What a key is to those who look at it after the capture: a number where it is a symbol. New reference.
+  Ref<> key_of(PyObject* key) const;
+
   // --- reads: each guards what it says; false: stopped ---
   PyObject* look_up(PyObject* dict,
                     PyObject* key);  // borrowed; nullptr, with an error set where there was one
@@ -173,6 +176,7 @@ class Recording {
   bool read_deep(PyObject* object);
   // `a is b` asks what guards do not tell of constants, which are compared by value.
   bool before_identity(PyObject* a, PyObject* b);
+  bool read_identity(PyObject* object);
   // An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
   // neither be put into words nor hashed.
   bool before_showing(PyObject* object);
@@ -229,6 +233,7 @@ class Recording {
 
   // --- writes (writes.cpp): journal what can be undone and made again; false: stopped ---
   bool before_write(PyObject* object, const char* what);  // of a kind that only fresh objects allow
+  bool before_advancing(PyObject* iterator);
   bool before_replacing(PyObject* old);
   bool before_key_write(PyObject* container, PyObject* key);
   bool before_whole_write(PyObject* container);

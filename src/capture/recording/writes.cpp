@@ -32,6 +32,15 @@ bool hashes_plainly(PyObject* key) {
           type->tp_richcompare == PyBaseObject_Type.tp_richcompare);
 }
 
+// Whether `object[key] = value` is that of a dictionary, though the class may have a `__delitem__` of its
+// own.
+bool sets_items_like_dict(PyTypeObject* type) {
+  if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
+  const auto name = Ref<>::steal(PyUnicode_InternFromString("__setitem__"));
+  PyObject* found = name ? _PyType_Lookup(type, name.get()) : nullptr;
+  return found != nullptr && found == _PyType_Lookup(&PyDict_Type, name.get());
+}
+
 objobjargproc subscript_writer(PyTypeObject* type) {
   return type->tp_as_mapping != nullptr ? type->tp_as_mapping->mp_ass_subscript : nullptr;
 }
@@ -44,6 +53,12 @@ bool Recording::before_write(PyObject* object, const char* what) {
               std::string(what) + " of an object that existed before (" + source(object) + ")");
 }
 
+// Taking a value out of an iterator writes to it. One of the program's own classes does so in Python code.
+bool Recording::before_advancing(PyObject* iterator) {
+  if (is_known(iterator) && has_python_method(Py_TYPE(iterator), "__next__")) return read_behaviour(iterator);
+  return before_write(iterator, "an iterator");
+}
+
 // What is replaced may die, and run code as it does: in the middle of the function, not when its writes are
 // made.
 bool Recording::before_replacing(PyObject* old) {
@@ -51,8 +66,11 @@ bool Recording::before_replacing(PyObject* old) {
   return stop(BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
 
-bool Recording::before_key_write(PyObject* container, PyObject* key) {
+bool Recording::before_key_write(PyObject* container, PyObject* given_key) {
   if (is_fresh(container)) return true;
+  const Ref<> plain = key_of(given_key);
+  PyObject* key = plain.get();
+  if (key == nullptr) return false;
   if (!is_no_stand_in(key)) return false;
   if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
     return stop(BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
@@ -111,6 +129,8 @@ bool Recording::before_item_write(PyObject* container, PyObject* key, bool remov
     if (removes) return before_whole_write(container);
     return before_key_write(container, key);
   }
+  if (!removes && sets_items_like_dict(type))
+    return read_behaviour(container) && before_key_write(container, key);
   if (subscript_writer(type) == subscript_writer(&PyODict_Type) && !removes)
     return before_key_write(container, key);
   if (subscript_writer(type) == subscript_writer(&PyList_Type)) {
@@ -198,8 +218,11 @@ bool Recording::before_cell_write(PyObject* cell) {
 // A C method that writes to its first argument.
 bool Recording::before_method_write(std::string_view method, PyObject* const* arguments, size_t count) {
   PyObject* self = arguments[0];
+  // Functions of modules (heapq, bisect) compare what they sort in.
+  const bool compares = method.empty() || method == "sort" || method == "remove";
+  if (compares && !read_deep(self)) return false;
   for (size_t i = 1; i < count; i++) {
-    if (!read_contents(arguments[i])) return false;
+    if (!(compares ? read_deep(arguments[i]) : read_contents(arguments[i]))) return false;
   }
   if (is_fresh(self)) return true;
   if (!is_writable(self)) return before_write(self, "the contents");
