@@ -17,6 +17,7 @@ enum class CallKind : uint8_t {
   unknown,
   pure,           // reads its arguments and nothing else
   tensor,         // operators on tensors: the dispatcher records them
+  setting,        // gives a setting of the process, which a guard asks for again
   modes,          // changes the thread's modes, which the domain records and undoes
   reads,          // looks at values that only a run has: cannot be captured
   asks_gradient,  // writes the attribute `requires_grad` of its first argument

@@ -95,10 +95,11 @@ struct FieldGuard {
   const char* name;
   ExpectedValue content;
 };
-// No class was registered with an abstract base class since.
-struct RegistryGuard {
-  Ref<> counter;  // _abc.get_cache_token
-  Ref<> count;
+// What a C function without arguments answers: a setting of the process, or how many classes were registered
+// with abstract base classes.
+struct AnswerGuard {
+  Ref<> function;
+  Ref<> answer;
 };
 // The call does not come out of an except clause.
 struct NoExceptionGuard {};
@@ -157,7 +158,7 @@ struct PinnedTensorGuard {
 };
 
 using Guard = std::variant<DictGuard, ListGuard, TypeGuard, ObjectGuard, FunctionGuard, CellGuard, SlotGuard,
-                           OrderGuard, ItemsGuard, FieldGuard, RegistryGuard, NoExceptionGuard, GetterGuard,
+                           OrderGuard, ItemsGuard, FieldGuard, AnswerGuard, NoExceptionGuard, GetterGuard,
                            PinnedTensorGuard, NumberGuard, TensorItemGuard, TupleGuard, MethodGuard,
                            GivenAttributeGuard, TupleItemGuard, ContextVariableGuard>;
 

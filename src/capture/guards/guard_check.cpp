@@ -107,10 +107,11 @@ struct Checker {
     return same && count == guard.items.size();
   }
   bool operator()(FieldGuard& guard) const { return guard.content.is_now(*guard.field); }
-  bool operator()(const RegistryGuard& guard) const {
-    auto now = Ref<>::steal(PyObject_CallNoArgs(guard.counter.get()));
+  bool operator()(const AnswerGuard& guard) const {
+    auto now = Ref<>::steal(PyObject_CallNoArgs(guard.function.get()));
     if (!now) PyErr_Clear();
-    return now && PyObject_RichCompareBool(now.get(), guard.count.get(), Py_EQ) == 1;
+    return now && Py_TYPE(now.get()) == Py_TYPE(guard.answer.get()) &&
+           PyObject_RichCompareBool(now.get(), guard.answer.get(), Py_EQ) == 1;
   }
   bool operator()(const NoExceptionGuard&) const { return !Ref<>::steal(PyErr_GetHandledException()); }
   bool operator()(const ContextVariableGuard& guard) const {

@@ -43,7 +43,9 @@ struct Describer {
   std::string operator()(const FieldGuard& guard) const {
     return std::string("has the same ") + guard.name + ": " + text_of(guard.content);
   }
-  std::string operator()(const RegistryGuard&) const { return "has no other class registered"; }
+  std::string operator()(const AnswerGuard& guard) const {
+    return "() is " + text_of(expect(guard.answer.get()));
+  }
   std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
   std::string operator()(const ContextVariableGuard& guard) const {
     return ".get() is " + text_of(guard.content);

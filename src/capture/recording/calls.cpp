@@ -189,7 +189,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   kept = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
   auto name = Ref<>::steal(PyObject_GetAttrString(callable, "__name__"));
   PyObject* owner = kept.get();
-  if (owner == nullptr || !name || PyModule_Check(owner)) {
+  if (owner == nullptr || !name || (!is_wrapper && PyModule_Check(owner))) {
     PyErr_Clear();
     return callable;
   }
@@ -241,6 +241,8 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
     case CallKind::pure:
     case CallKind::modes:
       return true;
+    case CallKind::setting:
+      return count == 0 ? read_setting(callable) : stop(BreakCode::kUnknownFunction, text_of_call(callable));
     case CallKind::tensor:
       if (self != nullptr) look_at(self);
       for (Py_ssize_t i = 0; i < count; i++) {
@@ -285,7 +287,7 @@ static std::string_view method_name(PyObject* function) {
 bool Recording::before_table_call(const NativeCall& known, PyObject* function, PyObject* self,
                                   PyObject* const* arguments, Py_ssize_t count) {
   std::vector<PyObject*> all;
-  if (self != nullptr && !PyModule_Check(self)) all.push_back(self);
+  if (self != nullptr) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
   const auto read_all = [&](size_t from, bool deep = false) {
     for (size_t i = from; i < all.size(); i++) {

@@ -213,10 +213,15 @@ bool Recording::read_registry() {
     return module ? PyObject_GetAttrString(module.get(), "get_cache_token") : nullptr;
   }();
   if (counter == nullptr) return stop(BreakCode::kUnguardable, "abstract base classes");
-  if (!guards_.once(counter)) return true;
-  auto count = Ref<>::steal(PyObject_CallNoArgs(counter));
-  if (!count) return false;
-  guards_.add(RegistryGuard{Ref<>::share(counter), std::move(count)}, counter);
+  return read_setting(counter);
+}
+
+bool Recording::read_setting(PyObject* function) {
+  if (!guards_.once(function)) return true;
+  auto answer = Ref<>::steal(PyObject_CallNoArgs(function));
+  if (!answer) return false;
+  if (!is_plain_key(answer.get())) return stop(BreakCode::kUnknownFunction, text_of_call(function));
+  guards_.add(AnswerGuard{Ref<>::share(function), std::move(answer)}, function);
   return true;
 }
 

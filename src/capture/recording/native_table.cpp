@@ -69,6 +69,7 @@ constexpr Row kRows[] = {
     {"builtins.object", "__reduce_ex__", NativeEffect::reduces},
     {"builtins.type", "__instancecheck__ __subclasscheck__ mro __or__ __repr__", NativeEffect::reads_shallow},
     {"builtins.type", "__getattribute__", NativeEffect::reads_attribute},
+    {"types.ModuleType", "__getattribute__", NativeEffect::reads_attribute},
     {"builtins.type", "__setattr__ __delattr__", NativeEffect::writes_attribute},
     {"builtins.complex", "*", NativeEffect::pure},
     {"builtins.slice", "*", NativeEffect::pure},

@@ -284,6 +284,7 @@ class Recording {
   bool read_kind(PyObject* value);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
   bool read_registry();
+  bool read_setting(PyObject* function);
   bool before_context_read(PyObject* variable);
   bool read_reduced(PyObject* object);
   bool read_setter(PyObject* owner, PyObject* name);

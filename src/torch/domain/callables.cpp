@@ -44,8 +44,6 @@ const Names kPure = {
     "_len_torch_function_stack",
     "_len_torch_dispatch_stack",
     "_log_api_usage_once",
-    "_get_cudnn_enabled",
-    "_get_deterministic_algorithms",
     "_is_alias_of",
     "_jit_tree_views",
     "is_autocast_available",
@@ -64,6 +62,12 @@ const Names kPure = {
     "result_type",
     "can_cast",
 };
+// What torch calls a getter gives a setting of the process; these do too.
+const Names kSettings = {"get_num_threads", "get_num_interop_threads", "is_anomaly_enabled",
+                         "is_anomaly_check_nan_enabled"};
+bool gives_setting(const std::string& name) {
+  return name.starts_with("_get_") || kSettings.count(name) != 0;
+}
 const Names kModes = {
     "_set_grad_enabled",          "set_autocast_enabled",       "set_autocast_dtype",
     "set_autocast_cache_enabled", "autocast_increment_nesting", "autocast_decrement_nesting",
@@ -236,6 +240,7 @@ CallKind classify_torch_callable(PyObject* callable) {
       const std::string name = text_attribute(callable, "__name__");
       if (kPure.count(name)) return CallKind::pure;
       if (kModes.count(name)) return CallKind::modes;
+      if (gives_setting(name)) return CallKind::setting;
     }
     return CallKind::unknown;
   }
