@@ -17,7 +17,7 @@ PyObject* CaptureBreak::python_type() { return capture_break_type(); }
 void raise_break(BreakCode code, std::string message) {
   CaptureBreak error(code, std::move(message));
   Session* session = Session::current();
-  if (session && session->unrecorded == 0) session->note_break(error.code, error.msg);
+  if (session && session->unrecorded == session->following) session->note_break(error.code, error.msg);
   throw error;
 }
 

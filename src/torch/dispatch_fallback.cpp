@@ -12,6 +12,7 @@
 #include "torch/known_truth.h"
 #include "torch/operator_info.h"
 #include "torch/recorder.h"
+#include "torch/refused_operator.h"
 #include "torch/session.h"
 #include "torch/sym_node.h"
 #include "torch/tensors_in.h"
@@ -218,6 +219,8 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
       case OperatorKind::ordinary:
         return capture(*session, info, stack);
     }
+  } catch (const OperatorRefused& refused) {
+    std::rethrow_exception(refused.error);  // the program's, as in eager code
   } catch (const CaptureBreak& error) {
     if (session->unrecorded == session->following) session->note_break(error.code, error.msg);
     throw;

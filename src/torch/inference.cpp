@@ -11,6 +11,7 @@
 #include "torch/gradient_flow.h"
 #include "torch/memo.h"
 #include "torch/meta_run.h"
+#include "torch/refused_operator.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
 
@@ -145,9 +146,12 @@ const Inference& infer(Session& session, const OperatorInfo& info, std::span<con
   Inference result;
   try {
     ask_sources(session, info, arguments, result);
-  } catch (const CaptureBreak&) {
+  } catch (const CaptureBreak& inside) {
+    // A composite was re-run, and one of its operators had no answer.
+    if (inside.code == BreakCode::kShapeInference) refuse_as_eager(session, info, arguments);
     throw;
   } catch (const c10::Error& error) {
+    refuse_as_eager(session, info, arguments);
     raise_break(BreakCode::kShapeInference, info.name + ": " + error.what_without_backtrace());
   } catch (const std::exception& error) {
     raise_break(BreakCode::kShapeInference, info.name + ": " + error.what());

@@ -1,5 +1,5 @@
 // capture/recording/managers.cpp: context managers of C code: what their methods may do is asked before they
-// are entered; locks among them.
+// are entered, locks among them; exceptions that C code makes.
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
 #include "capture/interpreter/calls.h"
@@ -53,6 +53,12 @@ void Recording::release_locks() {
     auto done = Ref<>::steal(PyObject_CallMethod(held_.back().lock.get(), "release", nullptr));
     if (!done) PyErr_Clear();
   }
+}
+
+// An error that C code has just made: nobody else holds it.
+void Recording::note_raised() {
+  PyObject* error = builtin_error();
+  if (error != nullptr && Py_REFCNT(error) == 1 && !is_known(error)) make_fresh(error);
 }
 
 bool Recording::read_handled_exception() {

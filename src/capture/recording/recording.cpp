@@ -38,7 +38,11 @@ void Recording::note_error() {
     return;
   }
   if (stop_.happened()) return;
-  if (const Break* why = capture_.broken()) stop(why->code, why->detail);
+  if (const Break* why = capture_.broken()) {
+    stop(why->code, why->detail);
+    return;
+  }
+  note_raised();
 }
 
 void Recording::abandon() {

@@ -217,6 +217,7 @@ class Recording {
   bool before_class_call(PyObject* owner);
   bool stays_as_given(PyObject* argument) const;
   bool is_withheld(PyObject* object);
+  void note_raised();
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);
