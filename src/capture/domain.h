@@ -161,6 +161,8 @@ class Domain {
   virtual CallKind classify(PyObject* callable) const = 0;
   // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }
+  // What captured code is to call in place of a C function. Nothing: the function itself.
+  virtual Ref<> called_instead(PyObject* /*callable*/) const { return {}; }
   // For a wrapper that only passes its arguments on, as far as a capture is concerned: the free variable with
   // the function that it calls. nullptr: it is no such thing.
   virtual const char* passes_on_to(PyCodeObject*) const { return nullptr; }

@@ -2,7 +2,6 @@
 #include "torch/mode_state.h"
 
 #include <ATen/Context.h>
-#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
 #include <c10/core/DefaultDtype.h>
@@ -71,8 +70,7 @@ uint64_t kernel_settings() {
 
 bool under_unsupported_mode() {
   const auto included = c10::impl::tls_local_dispatch_key_set().included_;
-  return at::impl::PythonTorchFunctionTLS::stack_len() > 0 ||
-         c10::impl::TorchDispatchModeTLS::any_modes_set() ||
+  return c10::impl::TorchDispatchModeTLS::any_modes_set() ||
          included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) ||
          !at::SavedTensorDefaultHooks::get_tls_state().stack.empty();
 }

@@ -35,8 +35,9 @@ ModeState current_modes();
 // and of every capture's guards.
 uint64_t kernel_settings();
 
-// Modes of the thread whose Python code sees every operator or tensor (torch-function and dispatch modes,
-// saved tensor hooks, functorch's transforms): nothing is captured under them.
+// Modes of the thread whose Python code sees every operator or tensor (dispatch modes, saved tensor hooks,
+// functorch's transforms): nothing is captured under them. For torch-function modes see
+// domain/default_device.h.
 bool under_unsupported_mode();
 
 // Appends the nodes that lead from `from` to `to`; `base` is the state of the caller, which exits lead back

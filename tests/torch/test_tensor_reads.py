@@ -233,7 +233,7 @@ def python_meta_kernels(x: torch.Tensor, w: torch.Tensor) -> Any:
     return torch.cdist(x, x), torch.kthvalue(x, 2), torch.cummax(x, 0), torch.linalg.inv(x @ x.t())
 
 
-@native
+@captured
 def default_device(x: torch.Tensor, w: torch.Tensor) -> Any:
     with torch.device("meta"):
         y = torch.zeros(2)

@@ -29,6 +29,7 @@ std::string name_of(PyObject* apply) { return reinterpret_cast<PyTypeObject*>(cl
 
 // On the stack the function gives way to one that calls it, and knows what comes back.
 bool Recording::follow_call(PyObject*& callable) {
+  if (Ref<> instead = domain_.called_instead(callable)) Py_SETREF(callable, instead.release());
   if (!PyCFunction_Check(callable) || class_of(callable) == nullptr || !PyType_Check(class_of(callable)) ||
       std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) != "apply" ||
       domain_.classify(callable) != CallKind::autograd)

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "torch/domain/default_device.h"
+
 namespace stator {
 namespace {
 
@@ -219,6 +221,8 @@ static bool disables_torch_function(std::string_view type) {
 }
 
 CallKind classify_torch_callable(PyObject* callable) {
+  if (changes_default_device(callable)) return CallKind::modes;
+  if (is_question_without_device(callable)) return CallKind::pure;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
     PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;

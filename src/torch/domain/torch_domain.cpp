@@ -22,7 +22,9 @@
 
 #include "capture/domain.h"
 #include "torch/domain/callables.h"
+#include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
+#include "torch/domain/default_device.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
@@ -32,44 +34,6 @@
 
 namespace stator {
 namespace {
-
-// What captured code asks to find out that it is captured.
-class CompilingFlag {
- public:
-  CompilingFlag() : old_(module().attr(kName)) { set(true); }
-  ~CompilingFlag() {
-    const py::error_scope backends_own;  // a capture may end with the error of its backend set
-    set(false);
-  }
-  CompilingFlag(const CompilingFlag&) = delete;
-  CompilingFlag& operator=(const CompilingFlag&) = delete;
-
-  // `captured`: what code asks for; otherwise what it was before.
-  void set(bool captured) {
-    told_ = captured;
-    module().attr(kName) = captured ? py::bool_(true) : old_;
-    module().attr(kOwnName) = captured;
-  }
-
-  // torch.compiler.is_compiling
-  PyCodeObject* asking_code() const { return asking_code_; }
-  // What the next one who asks is told.
-  void answer(bool captured) {
-    if (captured == told_) return;
-    told_ = captured;
-    module().attr(kName) = captured ? py::bool_(true) : old_;
-  }
-
-  static constexpr const char* kName = "_is_compiling_flag";
-  static constexpr const char* kOwnName = "_is_stator_capturing_flag";  // see stator/compiling.py
-
- private:
-  static py::module_ module() { return py::module_::import("torch.compiler"); }
-  py::object old_;
-  bool told_ = false;
-  PyCodeObject* const asking_code_ =
-      reinterpret_cast<PyCodeObject*>(module().attr("is_compiling").attr("__code__").ptr());
-};
 
 // The sizes that torch._dynamo.mark_dynamic and mark_static speak of, over what the engine found.
 uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
@@ -108,11 +72,13 @@ const std::string& torch_folder() {
 }
 
 // Optimizers that are told of a compiler calculate their bias corrections with tensors, in single precision,
-// where eager code has Python's floats. What they compute is to be what eager computes, so they are not told.
+// where eager code has Python's floats; nn.TransformerEncoder leaves out a path that puts zeros, or nothing,
+// where its input is padding. What they compute is to be what eager computes, so they are not told.
 bool computes_otherwise(PyCodeObject* code) {
   const char* file = PyUnicode_AsUTF8(code->co_filename);
   if (file == nullptr) PyErr_Clear();
-  return file != nullptr && std::string_view(file).starts_with(torch_folder() + "optim/");
+  return file != nullptr && (std::string_view(file).starts_with(torch_folder() + "optim/") ||
+                             std::string_view(file) == torch_folder() + "nn/modules/transformer.py");
 }
 
 // Attributes that are changed by nodes of the graph. What torch refuses is left to it.
@@ -206,9 +172,11 @@ class TorchCapture final : public DomainCapture {
     flag_.set(true);
   }
   Ref<> opaque_call(PyObject* function, PyObject* arguments, PyObject* keywords, std::string& why) override {
+    if (!runs_under_modes_of_caller(why)) return {};
     return record_opaque_call(*session_, function, arguments, keywords, why);
   }
   Ref<> followed_call(PyObject* function, PyObject* arguments, std::string& why) override {
+    if (!runs_under_modes_of_caller(why)) return {};
     flag_.set(false);  // its forward will not be captured when the graph runs
     Ref<> result = record_custom_gradient(*session_, function, arguments, why);
     const py::error_scope of_forward;
@@ -293,6 +261,7 @@ class TorchCapture final : public DomainCapture {
 
   std::unique_ptr<TensorProgram> compile(PyObject* backend,
                                          const std::vector<std::string>& sources) override {
+    const WithoutFunctionModes backends_own;
     try {
       return backend_(session_, backend, sources);
     } catch (py::error_already_set& error) {
@@ -305,6 +274,13 @@ class TorchCapture final : public DomainCapture {
   }
 
  private:
+  // Python code that is run by the graph finds torch-function modes as the caller has them.
+  bool runs_under_modes_of_caller(std::string& why) const {
+    if (default_device() == default_device_) return true;
+    why = "the default device was changed for it";
+    return false;
+  }
+
   // A source expression as an identifier that no other input has: L["x"] is L_x_.
   std::string input_name(std::string source) {
     std::erase(source, '"');
@@ -320,6 +296,7 @@ class TorchCapture final : public DomainCapture {
   std::shared_ptr<Session> session_;
   bool entered_ = true;
   at::ThreadLocalState thread_;  // grad and inference mode and dispatch keys, as the caller had them
+  std::optional<uint64_t> default_device_ = default_device();
   at::ScalarType default_dtype_ = c10::get_default_dtype_as_scalartype();
   static constexpr std::array kAutocastDevices = {c10::kCPU, c10::kCUDA};
   std::array<std::pair<bool, at::ScalarType>, 2> autocast_{};
@@ -350,7 +327,10 @@ class TorchDomain final : public Domain {
   }
   bool is_symbolic(PyObject* object) const override { return is_sym_number(object); }
   Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
-  bool runs_plainly(PyCodeObject* code) const override { return is_sym_number_code(code); }
+  bool runs_plainly(PyCodeObject* code) const override {
+    return is_sym_number_code(code) || is_default_device_code(code);
+  }
+  Ref<> called_instead(PyObject* callable) const override { return asks_without_device(callable); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   // torch keeps functions of its own away from Dynamo.
@@ -382,11 +362,13 @@ class TorchDomain final : public Domain {
     return watch_tensors(tensors);
   }
   uint64_t modes() const override {
-    return current_modes().word() | kernel_settings() << 32 | uint64_t{under_unsupported_mode()} << 63;
+    const std::optional<uint64_t> device = default_device();
+    return current_modes().word() | kernel_settings() << 32 | device.value_or(0) << 40 |
+           uint64_t{!device || under_unsupported_mode()} << 63;
   }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,
                                        PyObject* backend) const override {
-    if (under_unsupported_mode()) {
+    if (under_unsupported_mode() || !default_device()) {
       PyErr_SetString(PyExc_RuntimeError, "a mode of torch whose Python code sees every operator is active");
       return nullptr;
     }
@@ -407,6 +389,7 @@ class TorchDomain final : public Domain {
 
 bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
+  prepare_default_device();
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;
