@@ -339,3 +339,26 @@ def test_attributes_that_c_code_keeps_elsewhere_are_written_there() -> None:
     for value in (1, 1, 2, 1, 2):
         compiled(local, value)
         assert (local.value, vars(local)) == (value, {"value": value})
+
+
+def test_unions_of_classes() -> None:
+    class Left:
+        pass
+
+    class Right:
+        pass
+
+    space: dict[str, Any] = {"either": Left | Right, "number": int | float, "object": Left()}
+
+    def ask(value: object) -> list[bool]:
+        return [isinstance(space["object"], space["either"]), isinstance(value, space["number"])]
+
+    function = capture.Compiled(ask)
+    for value in (1, 1, "text", 2.0):
+        assert function(value) == ask(value)
+    for either in (Left | int, Right | int, Right | None):
+        address = id(space["either"])
+        space["either"] = None
+        space["either"] = either  # where the one before was, perhaps
+        assert function(1) == ask(1), address
+    assert function.breaks == []

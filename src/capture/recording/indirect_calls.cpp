@@ -50,11 +50,6 @@ namespace {
 
 Ref<> text(const char* name) { return Ref<>::steal(PyUnicode_InternFromString(name)); }
 
-PyObject** field_of(PyObject* object, PyObject* member) {
-  const PyMemberDef* definition = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
-  return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + definition->offset);
-}
-
 }  // namespace
 
 bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py_ssize_t count) {
@@ -65,10 +60,7 @@ bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py
   if (!inner || !given || !named) return false;
   if (is_pinned(partial)) {
     for (const char* name : {"func", "args", "keywords"}) {
-      PyObject* member = _PyType_Lookup(Py_TYPE(partial), text(name).get());
-      if (member == nullptr || !Py_IS_TYPE(member, &PyMemberDescr_Type))
-        return stop(BreakCode::kUnknownFunction, "a partial of another make");
-      read_field(partial, field_of(partial, member), name);
+      if (!read_member(partial, name)) return stop(BreakCode::kUnknownFunction, "a partial of another make");
     }
   }
   if (!read_contents(given.get()) || !(is_fresh(partial) || read_contents(named.get()))) return false;

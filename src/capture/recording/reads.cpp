@@ -3,6 +3,7 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/ordered_dict.h"
+#include "capture/cpython/python_class.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
 
@@ -273,6 +274,16 @@ bool Recording::read_items(PyObject* container) {
 void Recording::read_field(PyObject* owner, PyObject** field, const char* name) {
   if (guards_.once(field)) guards_.add(FieldGuard{field, name, expect(*field)}, owner);
   if (*field != nullptr) pin(*field, {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString(name))});
+}
+
+PyObject* Recording::read_member(PyObject* owner, const char* name) {
+  const auto key = Ref<>::steal(PyUnicode_InternFromString(name));
+  PyObject* member = key ? _PyType_Lookup(Py_TYPE(owner), key.get()) : nullptr;
+  if (member == nullptr || !Py_IS_TYPE(member, &PyMemberDescr_Type)) return nullptr;
+  const PyMemberDef* definition = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
+  auto** const field = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(owner) + definition->offset);
+  read_field(owner, field, name);
+  return *field;
 }
 
 }  // namespace stator

@@ -169,6 +169,8 @@ class Recording {
   bool read_items(PyObject* container);  // of a set or a deque
   bool read_view(PyObject* view);        // of a mapping
   void read_field(PyObject* owner, PyObject** field, const char* name);
+  // A member that C code declares on the class, as a field; borrowed, nullptr where there is none.
+  PyObject* read_member(PyObject* owner, const char* name);
   bool read_subscript(PyObject* container, PyObject* key);
   // What C code may see of an operand: its items, not what is inside of those.
   bool read_contents(PyObject* object);
