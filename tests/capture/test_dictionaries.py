@@ -1,5 +1,6 @@
 """Every way to change a dictionary that a capture read is noticed, also the tenth time, by every capture."""
 
+import functools
 import gc
 import importlib
 from collections.abc import Callable
@@ -76,3 +77,29 @@ def test_a_dictionary_that_dies_takes_its_captures_with_it() -> None:
     for function in functions:
         with pytest.raises(AttributeError):
             function()
+
+
+UPDATES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "keyword": lambda d: d.update(a={"b": 1}),
+    "mapping and keyword": lambda d: d.update({"z": 1}, a={"b": 1}),
+    "number": lambda d: d.update(a=1),
+    "star": lambda d: d.update(**{"a": {"b": 1}}),
+    "mapping": lambda d: d.update({"a": {"b": 1}}),
+    "pairs": lambda d: d.update([("a", {"b": 1})]),
+    "partial": lambda d: functools.partial(d.update, a={"b": 1})(),
+    "function of the class": lambda d: dict.update(d, a={"q": 1}),
+    "init": lambda d: d.__init__(a={"q": 1}),  # type: ignore[misc]
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_every_way_to_update_is_made_again(name: str) -> None:
+    plain: dict[str, Any] = {}
+    ours: dict[str, Any] = {}
+    compiled = capture.Compiled(lambda: UPDATES[name](ours), fullgraph=True)
+    for _ in range(3):
+        assert compiled() == UPDATES[name](plain)
+        assert ours == plain
+        plain.clear()
+        ours.clear()
+    assert [entry["hits"] for entry in compiled.entries] == [2]

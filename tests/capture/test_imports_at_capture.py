@@ -228,3 +228,18 @@ def test_relative_imports(package: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     # Another module in its place.
     sys.modules["loaded_late.part"].FACTOR = 5  # type: ignore[attr-defined]
     assert compiled(2) == 10
+
+
+@pytest.mark.usefixtures("package")
+def test_a_call_of_import() -> None:
+    def program(x: int) -> int:
+        part = __import__("loaded_late.part", None, None, ["FACTOR"])
+        return x * part.FACTOR + __import__("loaded_late.part").FACTOR  # type: ignore[no-any-return]
+
+    compiled = Compiled(program, fullgraph=True)
+    assert [compiled(3), compiled(3)] == [11, 11]
+    sys.modules["loaded_late.part"].FACTOR = 5  # type: ignore[attr-defined]
+    assert compiled(3) == 17
+    named = Compiled(lambda: __import__(name="loaded_late", level=0).FACTOR)
+    assert [named(), named(), named()] == [2, 2, 2]
+    assert len(named.breaks) == 1

@@ -1,10 +1,13 @@
 """Sizes, ints and floats that change from call to call: two captures, equal results, guards that hold."""
 
+import functools
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+import stator
 import torch
 from stator.support import load_torch_extension
 
@@ -361,3 +364,72 @@ def test_a_transformer_with_changing_batch_and_length() -> None:
             same(compiled(x), model(x))
     assert compiled.breaks == []
     assert len(compiled.entries) <= 3, compiled.misses
+
+
+def test_methods_of_numbers() -> None:
+    for function in (
+        lambda x: (
+            x,
+            ~x.shape[0],
+            x.shape[0].bit_length(),
+            x.shape[0].to_bytes(2, "big"),
+            x.shape[0].conjugate(),
+        ),
+        lambda x: (x, (x.shape[0] * 0.5).is_integer(), (x.shape[0] * 0.5).hex()),
+    ):
+        sweep(function, of_sizes(2), captures=len(SIZES))
+
+
+def test_what_is_called_outside_of_a_capture_gets_numbers() -> None:
+    """And keeps nothing but numbers: in a cache, or in the constant that it returns."""
+    given: list[type] = []
+
+    @stator.assume_constant_result
+    def constant(n: int, *, more: tuple[int, ...]) -> tuple[int, int]:
+        given.extend([type(n), type(more[0])])
+        return n, more[0]
+
+    @functools.lru_cache
+    def cached(n: int, k: int) -> int:
+        given.extend([type(n), type(k)])
+        return n * k
+
+    def program(x: torch.Tensor) -> Any:
+        n = x.shape[0]
+        return x * cached(n, 2), constant(n, more=(n, 1)), cached(n, k=n)
+
+    sweep(program, of_sizes(2), captures=len(SIZES))
+    assert set(given) == {int}
+
+
+def test_sizes_as_keys_are_numbers() -> None:
+    def told() -> tuple[Callable[[torch.Tensor], Any], Callable[[], str]]:
+        table: dict[Any, int] = {}
+        groups: defaultdict[Any, list[int]] = defaultdict(list)
+        ordered: OrderedDict[int, int] = OrderedDict()
+        seen: set[Any] = set()
+
+        def program(x: torch.Tensor) -> Any:
+            n = x.shape[0]
+            before = n in table, (n, "a") in table
+            table[n] = n
+            table[n, "a"] = 1
+            table.setdefault(n * 0.5, 2)
+            groups[n].append(n)
+            ordered[n] = n
+            seen.add(n)
+            return before, {n: n}, {n}, [n, (n,)]
+
+        def left() -> str:
+            return repr(
+                [[(type(k), k) for k in one] for one in (table, groups, ordered, seen)] + [groups, table]
+            )
+
+        return program, left
+
+    (program, left), (ours, left_of_ours) = told(), told()
+    compiled = Compiled(ours)
+    for (x,) in of_sizes(2) * 2:
+        same(compiled(x), program(x))
+        assert left_of_ours() == left()
+    assert compiled.breaks == []

@@ -66,7 +66,7 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
     stops_.push_back(std::move(why));
     statistics.stops++;
     if (PyErr_Occurred()) return Answer::raised;  // the backend's own
-    given_up_ = entries_.empty() && stops_.back().module.empty();
+    given_up_ = entries_.empty() && !awaits_module();
     return Answer::stopped;
   }
   statistics.captures++;

@@ -61,7 +61,10 @@ bool Recording::look_through(PyObject*& callable) {
   return true;
 }
 
-bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** sp) {
+bool Recording::before_call(const Instruction& instruction, Frame* frame, PyObject** sp) {
+  keywords_ = instruction.keywords < 0
+                  ? 0
+                  : PyTuple_GET_SIZE(PyTuple_GET_ITEM(frame->code->co_consts, instruction.keywords));
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
     PyObject*& callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
@@ -80,13 +83,14 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(*slot); i++) all.push_back(PyTuple_GET_ITEM(*slot, i));
     if (has_keywords && PyDict_Check(sp[-1])) {
+      keywords_ = PyDict_GET_SIZE(sp[-1]);
       PyObject *key, *value;
       Py_ssize_t position = 0;
       while (PyDict_Next(sp[-1], &position, &key, &value)) all.push_back(value);
     }
     return before_call_with(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   }
-  if (instruction.opcode == Opcode::CALL_KW) sp--;
+  if (instruction.opcode == Opcode::CALL_KW) keywords_ = PyTuple_GET_SIZE(*--sp);
   PyObject** const base = sp - instruction.argument - 2;
   const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
   PyObject*& callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
@@ -99,9 +103,7 @@ bool Recording::before_call(const Instruction& instruction, Frame*, PyObject** s
   if ((has_symbols_ || capture_.has_symbols()) && is_cached_function(callable)) {
     // What a cache keeps outlives the symbols of this capture.
     for (PyObject** argument = arguments; argument != sp; argument++) {
-      PyObject* plain = key_of(*argument).release();
-      if (plain == nullptr) return false;
-      Py_SETREF(*argument, plain);
+      if (!use_number(*argument)) return false;
     }
   }
   return look_through(callable) && before_call_with(callable, arguments, sp - arguments);

@@ -54,6 +54,17 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
   if (function_name == nullptr || !read_dict_item(frame->builtins, function_name)) return false;
   if (!imports_plainly(PyDict_GetItemWithError(frame->builtins, function_name)))
     return stop(BreakCode::kImport, "__import__ is not Python's own");
+  std::string path = PyUnicode_AsUTF8(name);
+  if (const int above = static_cast<int>(PyLong_AsLong(level)); above != 0) {
+    std::string package;
+    if (!package_of(frame, above, package)) return false;
+    path = path.empty() ? package : package + "." + path;
+  }
+  return read_module(path);
+}
+
+// A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
+bool Recording::read_module(const std::string& path) {
   // `from a import b` looks for a submodule b with this function of Python's, where a is a package.
   static PyObject* const look_for_submodules = [] {
     auto importlib = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
@@ -64,13 +75,6 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
     pin(look_for_submodules,
         {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("importlib._handle_fromlist"))});
   PyObject* modules = PyImport_GetModuleDict();
-  // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
-  std::string path = PyUnicode_AsUTF8(name);
-  if (const int above = static_cast<int>(PyLong_AsLong(level)); above != 0) {
-    std::string package;
-    if (!package_of(frame, above, package)) return false;
-    path = path.empty() ? package : package + "." + path;
-  }
   for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
     auto part = Ref<>::steal(PyUnicode_FromStringAndSize(
         path.data(), static_cast<Py_ssize_t>(end == std::string::npos ? path.size() : end)));
@@ -94,11 +98,12 @@ bool Recording::want_import(const std::string& path) {
 }
 
 bool Recording::before_import_call(PyObject* const* arguments, Py_ssize_t count) {
-  const bool is_absolute = count < 5 || (PyLong_CheckExact(arguments[4]) && PyLong_AsLong(arguments[4]) == 0);
+  const bool is_absolute =
+      keywords_ == 0 && (count < 5 || (PyLong_CheckExact(arguments[4]) && PyLong_AsLong(arguments[4]) == 0));
   const char* path =
       is_absolute && count >= 1 && PyUnicode_Check(arguments[0]) ? PyUnicode_AsUTF8(arguments[0]) : nullptr;
   PyErr_Clear();
-  return path != nullptr ? want_import(path) : stop(BreakCode::kImport, "a call of __import__");
+  return path != nullptr ? read_module(path) : stop(BreakCode::kImport, "a call of __import__");
 }
 
 // importlib.import_module() and the like end in a function of Python's own, where nothing is loaded yet.

@@ -71,6 +71,7 @@ bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py
   PyObject *key, *value;
   Py_ssize_t position = 0;
   while (PyDict_Next(named.get(), &position, &key, &value)) all.push_back(value);
+  keywords_ += PyDict_GET_SIZE(named.get());
   return before_call_with(inner.get(), all.data(), static_cast<Py_ssize_t>(all.size()));
 }
 

@@ -90,8 +90,9 @@ std::optional<bool> Recording::before_marked_method(PyObject* method, PyObject* 
       {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__call__"))});
   pending_.pop_back();  // of the call of `self`; the mark decides what is expected
   std::vector<PyObject*> all;
+  all.reserve(static_cast<size_t>(count) + 1);
   if (!is_static) all.push_back(self);
-  all.insert(all.end(), arguments, arguments + count);
+  for (Py_ssize_t i = 0; i < count; i++) all.push_back(arguments[i]);
   return before_marked_call(marked, function.get(), all.data(), static_cast<Py_ssize_t>(all.size()));
 }
 
@@ -121,10 +122,21 @@ PyObject* Recording::opaque_result(PyObject* function, PyObject* const* argument
 
 PyObject* Recording::constant_result(PyObject* function, PyObject* const* arguments, size_t flags,
                                      PyObject* keywords) {
+  // What it keeps outlives the symbols of this capture.
+  const Py_ssize_t named = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+  const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags) + named);
+  std::vector<Ref<>> given(count);
+  std::vector<PyObject*> plain(count);
+  for (size_t i = 0; i < count; i++) {
+    given[i] = key_of(arguments[i]);
+    plain[i] = given[i].get();
+    if (plain[i] == nullptr) return nullptr;
+  }
   Ref<> result;
   {
     PausedCapture paused(capture_);
-    result = Ref<>::steal(PyObject_Vectorcall(function, arguments, flags, keywords));
+    result = Ref<>::steal(PyObject_Vectorcall(function, plain.data(),
+                                              static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords));
   }
   if (!result) {
     // The function that runs natively raises it again.

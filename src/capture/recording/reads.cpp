@@ -19,27 +19,6 @@ PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
   return value;
 }
 
-// A symbol has been asked for its number by then: it was hashed.
-Ref<> Recording::key_of(PyObject* key) const {
-  if (PyTuple_CheckExact(key)) {
-    // The same one, unless a symbol is in it.
-    const Py_ssize_t count = PyTuple_GET_SIZE(key);
-    auto plain = Ref<>::steal(PyTuple_New(count));
-    bool differs = false;
-    for (Py_ssize_t i = 0; plain && i < count; i++) {
-      Ref<> item = key_of(PyTuple_GET_ITEM(key, i));
-      if (!item) return {};
-      differs = differs || item.get() != PyTuple_GET_ITEM(key, i);
-      PyTuple_SET_ITEM(plain.get(), i, item.release());
-    }
-    return differs || !plain ? std::move(plain) : Ref<>::share(key);
-  }
-  if (!domain_.is_symbolic(key)) return Ref<>::share(key);
-  if (PyIndex_Check(key)) return Ref<>::steal(PyNumber_Index(key));
-  if (PyNumber_Check(key)) return Ref<>::steal(PyNumber_Float(key));
-  return Ref<>::share(PyObject_IsTrue(key) == 1 ? Py_True : Py_False);
-}
-
 bool Recording::read_dict_item(PyObject* dict, PyObject* given_key) {
   if (is_withheld(dict)) return false;
   if (reads_freely(dict)) return true;

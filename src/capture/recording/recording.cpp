@@ -139,51 +139,6 @@ bool Recording::is_known(PyObject* object) const {
   return reads_freely(object) || is_pinned(object) || never_changes(object);
 }
 
-uint32_t Recording::add_source(PyObject* object, SourceTexts& texts) {
-  // The way up to something that has a number, then down again.
-  std::vector<PyObject*> way;
-  uint32_t at = 0;
-  for (PyObject* next = object;;) {
-    if (const auto known = source_numbers_.find(next); known != source_numbers_.end()) {
-      at = known->second;
-      break;
-    }
-    way.push_back(next);
-    const auto found = next != nullptr ? pinned_.find(next) : pinned_.end();
-    if (found == pinned_.end() || found->second.kind == SourceStep::root) break;
-    // It may lead in a circle: a class by a method's globals, and the method by the class.
-    if (way.size() > kLongestSource) break;
-    next = found->second.parent;
-  }
-  for (; !way.empty(); way.pop_back()) {
-    PyObject* next = way.back();
-    const auto found = next != nullptr ? pinned_.find(next) : pinned_.end();
-    if (found == pinned_.end()) {
-      const char* name = next == nullptr      ? "the caller"
-                         : PyType_Check(next) ? reinterpret_cast<PyTypeObject*>(next)->tp_name
-                                              : "<made here>";
-      at = texts.add(SourceStep::root, 0, Ref<>::steal(PyUnicode_FromString(name)).get());
-    } else {
-      at = texts.add(found->second.kind, at, found->second.key.get());
-    }
-    source_numbers_.emplace(next, at);
-  }
-  return at;
-}
-
-std::string Recording::source(PyObject* object) {
-  SourceTexts texts;
-  source_numbers_.clear();
-  const uint32_t number = add_source(object, texts);
-  source_numbers_.clear();
-  return texts.text(number);
-}
-
-void Recording::name_guards() {
-  source_numbers_.clear();
-  guards_.name([&](PyObject* subject, SourceTexts& texts) { return add_source(subject, texts); });
-}
-
 void Recording::note_result(PyObject* result, bool made) {
   if (result == nullptr) return;
   const bool alone = Py_REFCNT(result) == 1;
@@ -207,15 +162,6 @@ void Recording::note_result(PyObject* result, bool made) {
     Py_ssize_t position = 0;
     while (PyDict_Next(result, &position, &key, &value)) note(value);
   }
-}
-
-void Recording::see_symbols(PyObject*& result) {
-  Ref<> other = domain_.in_place_of(result);
-  PyErr_Clear();
-  if (!other) return;
-  PyObject* old = result;
-  result = other.release();
-  Py_DECREF(old);
 }
 
 // Frames entered by the instruction itself come and go before its result is on the stack.
@@ -248,6 +194,7 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
   if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
   if (!pending_.empty() && !take_pending(sp)) return false;
+  if ((has_symbols_ || capture_.has_symbols()) && !use_numbers(instruction, frame, sp)) return false;
   const int argument = instruction.argument;
   const auto name = [&](int index) { return PyTuple_GET_ITEM(frame->code->co_names, index); };
   switch (instruction.opcode) {

@@ -17,27 +17,12 @@
 
 #include "capture/bytecode/decode.h"
 #include "capture/guards/guard_set.h"
+#include "capture/recording/capture_stop.h"
 #include "capture/recording/journal.h"
 #include "capture/recording/native_table.h"
-#include "capture/recording/user_stack.h"
+#include "capture/recording/origin.h"
 
 namespace stator {
-
-struct CaptureStop {
-  std::optional<BreakCode> code;
-  std::string detail;
-  std::vector<UserFrame> stack;  // of the user's, innermost last; empty where nothing ran yet
-  std::string module;            // whose loading it was: once that is there, a capture may come further
-  bool happened() const { return code.has_value(); }
-};
-
-// How a pinned object was reached.
-struct Origin {
-  using enum SourceStep;
-  SourceStep kind = root;
-  PyObject* parent = nullptr;
-  Ref<> key;  // root: its text; item: the key; attribute: the name
-};
 
 class Recording {
  public:
@@ -232,6 +217,7 @@ class Recording {
   static std::string text_of_call(PyObject* callable);
   bool before_import(cpython::Frame* frame, PyObject* name, PyObject* level);
   bool before_loading(PyFunctionObject* function, PyObject* name);
+  bool read_module(const std::string& path);
   bool package_of(cpython::Frame* frame, int level, std::string& package);
 
   // --- writes (writes.cpp): journal what can be undone and made again; false: stopped ---
@@ -251,6 +237,7 @@ class Recording {
   bool before_tensor_attribute_write(PyObject* tensor, PyObject* name, PyObject* value);
   bool before_cell_write(PyObject* cell);
   bool before_method_write(std::string_view method, PyObject* const* arguments, size_t count);
+  bool before_update(PyObject* dict, PyObject* const* arguments, size_t count);
   bool is_writable(PyObject* object) const { return is_pinned(object) || given_.count(object) != 0; }
 
   bool read_instance_attribute(PyObject* owner, PyObject* name);
@@ -333,6 +320,8 @@ class Recording {
   uint32_t add_source(PyObject* object, SourceTexts& texts);
   // Where C code returned a symbolic number: what captured code is to see of it.
   void see_symbols(PyObject*& result);
+  bool use_number(PyObject*& operand);
+  bool use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool see_place(PyObject* container, PyObject* key, PyObject* value);
   bool see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
   bool see_tuple(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
@@ -391,6 +380,7 @@ class Recording {
   PyObject** stored_ = nullptr;  // where the value lies that an instruction is about to write
   // A function that is executed, not captured, and the cache from which its result will come.
   std::unique_ptr<Pause> pause_;
+  Py_ssize_t keywords_ = 0;  // of the call that is looked at: so many of its last arguments have names
   Ref<> cached_key_;
   PyObject* cached_results_ = nullptr;
   PyObject* given_new_object_ = nullptr;  // a function whose first argument C code makes for it

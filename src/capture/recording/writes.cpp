@@ -215,6 +215,17 @@ bool Recording::before_cell_write(PyObject* cell) {
   return before_replacing(PyCell_GET(cell)) && journal_.cell(cell);
 }
 
+// Keys that are known before need no look at what is there; those of keywords are not looked for.
+bool Recording::before_update(PyObject* dict, PyObject* const* arguments, size_t count) {
+  if (count != 1 || keywords_ != 0 || !PyDict_CheckExact(arguments[0])) return before_whole_write(dict);
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(arguments[0], &position, &key, &value)) {
+    if (!before_key_write(dict, key)) return false;
+  }
+  return true;
+}
+
 // A C method that writes to its first argument.
 bool Recording::before_method_write(std::string_view method, PyObject* const* arguments, size_t count) {
   PyObject* self = arguments[0];
@@ -231,14 +242,7 @@ bool Recording::before_method_write(std::string_view method, PyObject* const* ar
     if (has_key && method == "__setitem__") return before_key_write(self, arguments[1]);
     if (has_key && method == "setdefault")
       return read_dict_item(self, arguments[1]) && before_key_write(self, arguments[1]);
-    if (method == "update" && count == 2 && PyDict_CheckExact(arguments[1])) {
-      PyObject *key, *value;
-      Py_ssize_t position = 0;
-      while (PyDict_Next(arguments[1], &position, &key, &value)) {
-        if (!before_key_write(self, key)) return false;
-      }
-      return true;
-    }
+    if (method == "update") return before_update(self, arguments + 1, count - 1);
   } else if (PyList_Check(self)) {
     if (method == "append" || method == "extend" || method == "__iadd__") return journal_.list_tail(self);
     if (has_key && method == "__setitem__") return before_list_write(self, arguments[1]);
