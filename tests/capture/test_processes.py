@@ -56,3 +56,33 @@ def test_process(path: Path) -> None:
         return
     plain = run(path, False)
     assert ours == plain
+
+
+FIRST = """
+import collections, copy
+from stator._capture import Compiled
+Pair = collections.namedtuple("Pair", "first second")
+recent = collections.deque([1, 2])
+class Box: pass
+box = Box()
+box.items = [1]
+compiled = Compiled(Pair, fullgraph=True)  # its frame has no builtins
+assert compiled(1, [2]) == compiled(1, [2]) == (1, [2])
+def program(n):
+    made = collections.defaultdict(list)
+    made["a"].append(n)
+    return list(recent), made["a"], isinstance([], collections.abc.Sequence), copy.copy(box).items
+whole = Compiled(program, fullgraph=True)
+for _ in range(4):
+    assert whole(3) == ([1, 2], [3], True, [1])
+assert [entry["hits"] for entry in whole.entries] == [0, 2]
+box.items = [2]
+assert whole(3)[3] == [2]
+"""
+
+
+def test_the_first_frame_that_is_captured_has_no_builtins() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST], capture_output=True, text=True, cwd=ROOT, timeout=300
+    )
+    assert (done.returncode, done.stderr) == (0, "")

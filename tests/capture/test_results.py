@@ -2,6 +2,7 @@
 
 import collections
 import importlib
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,19 @@ def mixed_dictionary(n: int) -> Any:
     return {"fixed": 1, "n": n, "list": [n, {"deep": n}], "none": None, "same": 2}
 
 
+def namespaces(n: int) -> Any:
+    made = types.SimpleNamespace(n=n, items=[n])
+    made.itself = made
+    return made, vars(made)
+
+
+def default_dictionaries(n: int) -> Any:
+    made: Any = collections.defaultdict(list, a=[n])
+    made["b"].append(made["a"])
+    plain: Any = collections.defaultdict(None, {n: made})
+    return made, plain, made.default_factory is list, plain.default_factory
+
+
 def cycle(n: int) -> Any:
     made = Plain()
     made.itself, made.items = made, {"owner": made, "n": n}  # type: ignore[attr-defined]
@@ -83,6 +97,8 @@ def shown(value: Any, seen: dict[int, int] | None = None) -> Any:
         parts += [(key, shown(item, seen)) for key, item in value.items()]
     elif isinstance(value, (list, tuple)):
         parts += [shown(item, seen) for item in value]
+    if isinstance(value, collections.defaultdict):
+        parts.append(repr(value.default_factory))
     if isinstance(value, Slotted):
         parts += [value.slot, value.shadowed]
     if hasattr(value, "__dict__"):
@@ -99,6 +115,8 @@ def shown(value: Any, seen: dict[int, int] | None = None) -> Any:
         slots_and_a_shadowed_name,
         tuple_with_attributes,
         mixed_dictionary,
+        namespaces,
+        default_dictionaries,
         cycle,
     ],
 )

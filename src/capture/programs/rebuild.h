@@ -64,6 +64,7 @@ class Rebuild {
   };
   bool add_parts(size_t step, PyObject* value, Capture& capture);
   bool add_instance(size_t step, PyObject* value, Capture& capture);
+  bool add_slot(size_t step, PyObject* value, PyObject* descriptor, Capture& capture);
   bool add_attributes(size_t step, PyObject* value, Capture& capture);
   bool add_tensor_attributes(size_t step, PyObject* value, Capture& capture);
   void keep_constants(size_t step);

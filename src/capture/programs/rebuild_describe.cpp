@@ -34,6 +34,15 @@ PyTypeObject* storage_base(PyTypeObject* type) {
                                                 : &PyBaseObject_Type;
 }
 
+// Two types of Python's own: attributes and nothing else, and a dictionary with a factory.
+bool is_namespace(const PyTypeObject* type) {
+  return std::string_view(type->tp_name) == "types.SimpleNamespace";
+}
+bool is_default_dict(const PyTypeObject* type) {
+  return std::string_view(type->tp_name) == "collections.defaultdict" &&
+         PyType_IsSubtype(const_cast<PyTypeObject*>(type), &PyDict_Type);
+}
+
 }  // namespace
 
 size_t Rebuild::add(PyObject* value, Capture& capture) {
@@ -113,11 +122,12 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   } else if (PySet_CheckExact(value)) {
     step.kind = Kind::set;
     step.storage = &PySet_Type;
-  } else if (type->tp_flags & Py_TPFLAGS_HEAPTYPE || type == &PyODict_Type) {
+  } else if (type->tp_flags & Py_TPFLAGS_HEAPTYPE || type == &PyODict_Type || is_namespace(type) ||
+             is_default_dict(type)) {
     step.kind = Kind::instance;
     step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
     step.storage = storage_base(type);
-    step.construct = step.storage->tp_new;
+    step.construct = is_namespace(type) ? type->tp_new : step.storage->tp_new;
     filled_.push_back(index);
     return add_instance(index, value, capture) ? index : kStopped;
   } else {
@@ -209,10 +219,25 @@ bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
   return true;
 }
 
+bool Rebuild::add_slot(size_t step, PyObject* value, PyObject* descriptor, Capture& capture) {
+  const Ref<> content = read_slot(value, descriptor);
+  if (!content) return true;
+  const size_t index = add(content.get(), capture);
+  if (index == kStopped) return false;
+  steps_[step].slots.emplace_back(Ref<>::share(descriptor), index);
+  return true;
+}
+
 // An instance of a Python class over object, list, dict or OrderedDict: its state is its items, its
 // dictionary and its slots.
 bool Rebuild::add_instance(size_t step, PyObject* value, Capture& capture) {
   PyTypeObject* type = Py_TYPE(value);
+  if (is_namespace(type)) return add_attributes(step, value, capture);
+  if (is_default_dict(type)) {
+    PyObject* factory =
+        _PyType_Lookup(type, Ref<>::steal(PyUnicode_InternFromString("default_factory")).get());
+    return factory != nullptr && add_slot(step, value, factory, capture) && add_parts(step, value, capture);
+  }
   PyTypeObject* base = storage_base(type);
   const auto refuse = [&] {
     return capture.recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + type->tp_name);
@@ -225,11 +250,7 @@ bool Rebuild::add_instance(size_t step, PyObject* value, Capture& capture) {
     while (PyDict_Next(dict.get(), &position, &name, &descriptor)) {
       if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) continue;
       if (!cpython::is_slot(descriptor)) return refuse();
-      const Ref<> content = read_slot(value, descriptor);
-      if (!content) continue;
-      const size_t index = add(content.get(), capture);
-      if (index == kStopped) return false;
-      steps_[step].slots.emplace_back(Ref<>::share(descriptor), index);
+      if (!add_slot(step, value, descriptor, capture)) return false;
     }
   }
   if (base != &PyBaseObject_Type && !add_parts(step, value, capture)) return false;

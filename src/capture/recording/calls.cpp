@@ -6,6 +6,7 @@
 #include "capture/cpython/traits.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/marks/mark.h"
+#include "capture/recording/module_attribute.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/recording.h"
@@ -16,10 +17,7 @@ using cpython::Frame;
 
 // operator.pos
 static PyObject* identity_function() {
-  static PyObject* const function = [] {
-    const auto module = Ref<>::steal(PyImport_ImportModule("_operator"));
-    return module ? PyObject_GetAttrString(module.get(), "pos") : nullptr;
-  }();
+  static PyObject* const function = module_attribute("_operator", "pos").release();
   return function;
 }
 

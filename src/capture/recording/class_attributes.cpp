@@ -70,8 +70,10 @@ bool Recording::before_class_attribute_write(PyTypeObject* type, PyObject* name,
   PyTypeObject* metaclass = Py_TYPE(object);
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return false;
-  // Names with two underscores are slots of the class, or the metaclass's own.
-  if (!is_pinned(object) || value == nullptr || std::string_view(text).starts_with("__"))
+  // Names with two underscores are slots of the class, or the metaclass's own; but for what copyreg notes
+  // when an instance is copied for the first time.
+  const std::string_view called = text;
+  if (!is_pinned(object) || value == nullptr || (called.starts_with("__") && called != "__slotnames__"))
     return before_write(object, "an attribute");
   if (!read_type(type) || !read_type(metaclass)) return false;
   PyObject* on_metaclass = _PyType_Lookup(metaclass, name);

@@ -3,6 +3,7 @@
 
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/referents.h"
+#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -14,8 +15,7 @@ bool is_dict_view(PyObject* object) {
 
 bool is_deque(PyObject* object) {
   static PyTypeObject* const type = [] {
-    auto module = Ref<>::steal(PyImport_ImportModule("_collections"));
-    auto found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "deque") : nullptr);
+    Ref<> found = module_attribute("_collections", "deque");
     if (!found) PyErr_Clear();
     return reinterpret_cast<PyTypeObject*>(found.release());
   }();
@@ -156,8 +156,7 @@ bool Recording::read_subscript(PyObject* container, PyObject* key) {
 
 bool Recording::is_default_dict(PyObject* object) {
   static PyTypeObject* const type = [] {
-    auto module = Ref<>::steal(PyImport_ImportModule("_collections"));
-    auto found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "defaultdict") : nullptr);
+    Ref<> found = module_attribute("_collections", "defaultdict");
     if (!found) PyErr_Clear();
     return reinterpret_cast<PyTypeObject*>(found.release());
   }();

@@ -1,4 +1,5 @@
 // capture/recording/imports.cpp: an import of a module that is loaded already is a read of sys.modules.
+#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -66,10 +67,8 @@ bool Recording::before_import(Frame* frame, PyObject* name, PyObject* level) {
 // A module that is loaded already is one read of sys.modules; for a.b.c the packages above it are read too.
 bool Recording::read_module(const std::string& path) {
   // `from a import b` looks for a submodule b with this function of Python's, where a is a package.
-  static PyObject* const look_for_submodules = [] {
-    auto importlib = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
-    return importlib ? PyObject_GetAttrString(importlib.get(), "_handle_fromlist") : nullptr;
-  }();
+  static PyObject* const look_for_submodules =
+      module_attribute("_frozen_importlib", "_handle_fromlist").release();
   if (look_for_submodules == nullptr) return false;
   if (!is_pinned(look_for_submodules))
     pin(look_for_submodules,
@@ -108,10 +107,7 @@ bool Recording::before_import_call(PyObject* const* arguments, Py_ssize_t count)
 
 // importlib.import_module() and the like end in a function of Python's own, where nothing is loaded yet.
 bool Recording::before_loading(PyFunctionObject* function, PyObject* name) {
-  static PyObject* const loads = [] {
-    auto importlib = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
-    return importlib ? PyObject_GetAttrString(importlib.get(), "_find_and_load") : nullptr;
-  }();
+  static PyObject* const loads = module_attribute("_frozen_importlib", "_find_and_load").release();
   if (loads == nullptr) return false;
   if (reinterpret_cast<PyObject*>(function) != loads || name == nullptr || !PyUnicode_Check(name))
     return true;

@@ -5,6 +5,7 @@
 #include "capture/cpython/referents.h"
 #include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
+#include "capture/recording/module_attribute.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
 
@@ -201,10 +202,7 @@ bool Recording::before_match(PyObject* subject, PyObject* type, PyObject* names,
 // Classes can be registered with an abstract base class at any time; there is one count of that for all of
 // them.
 bool Recording::read_registry() {
-  static PyObject* const counter = [] {
-    auto module = Ref<>::steal(PyImport_ImportModule("_abc"));
-    return module ? PyObject_GetAttrString(module.get(), "get_cache_token") : nullptr;
-  }();
+  static PyObject* const counter = module_attribute("_abc", "get_cache_token").release();
   if (counter == nullptr) return stop(BreakCode::kUnguardable, "abstract base classes");
   return read_setting(counter);
 }
@@ -244,10 +242,7 @@ bool Recording::read_reduced(PyObject* object) {
   if (slot == nullptr || *slot == nullptr || is_fresh(object))
     return slot != nullptr ? (make_fresh(*slot), true)
                            : stop(BreakCode::kUnknownFunction, "__reduce_ex__ of an object with slots");
-  static PyObject* const maker = [] {
-    auto module = Ref<>::steal(PyImport_ImportModule("copyreg"));
-    return module ? PyObject_GetAttrString(module.get(), "__newobj__") : nullptr;
-  }();
+  static PyObject* const maker = module_attribute("copyreg", "__newobj__").release();
   if (maker == nullptr) return stop(BreakCode::kUnknownFunction, "__reduce_ex__");
   pin(maker, {Origin::root, nullptr, text("copyreg.__newobj__")});
   return read_dict(*slot);

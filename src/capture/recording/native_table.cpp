@@ -8,6 +8,7 @@
 
 #include "capture/cpython/type_dict.h"
 #include "capture/hook/engine.h"
+#include "capture/recording/module_attribute.h"
 
 namespace stator {
 namespace {
@@ -56,7 +57,9 @@ constexpr Row kRows[] = {
     {"builtins.list",
      "append extend insert pop remove sort reverse clear __setitem__ __delitem__ __init__ __iadd__",
      NativeEffect::writes_self},
-    {"builtins.set", "add update discard remove pop clear difference_update intersection_update __init__",
+    {"builtins.set",
+     "add update discard remove pop clear difference_update intersection_update "
+     "symmetric_difference_update __init__",
      NativeEffect::writes_self},
     {"builtins.set",
      "copy union intersection difference symmetric_difference issubset issuperset isdisjoint __len__ "
@@ -156,7 +159,7 @@ class Table {
   void add(const Row& row) {
     std::string path = row.where;
     const size_t dot = path.find('.');
-    auto holder = Ref<>::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
+    auto holder = module_of(path.substr(0, dot).c_str());
     if (holder && dot != std::string::npos)
       holder = Ref<>::steal(PyObject_GetAttrString(holder.get(), path.c_str() + dot + 1));
     if (!holder) {

@@ -1,0 +1,24 @@
+// capture/recording/module_attribute.h: what a module of Python's own holds, wherever the program stands.
+#ifndef STATOR_CAPTURE_RECORDING_MODULE_ATTRIBUTE_H
+#define STATOR_CAPTURE_RECORDING_MODULE_ATTRIBUTE_H
+
+#include "capture/cpython/ref.h"
+
+namespace stator {
+
+// PyImport_ImportModule asks the running frame's builtins for `__import__`, and those of code that was made
+// by eval, such as the constructor of a named tuple, may be empty.
+inline Ref<> module_of(const char* name) {
+  const auto text = Ref<>::steal(PyUnicode_FromString(name));
+  return Ref<>::steal(text ? PyImport_ImportModuleLevelObject(text.get(), nullptr, nullptr, nullptr, 0)
+                           : nullptr);
+}
+
+inline Ref<> module_attribute(const char* module, const char* name) {
+  const Ref<> found = module_of(module);
+  return Ref<>::steal(found ? PyObject_GetAttrString(found.get(), name) : nullptr);
+}
+
+}  // namespace stator
+
+#endif
