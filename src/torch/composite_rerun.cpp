@@ -12,15 +12,20 @@ namespace stator {
 namespace {
 
 struct Unrecorded {
-  explicit Unrecorded(Session& session) : session(session), cache(at::autocast::is_autocast_cache_enabled()) {
+  // `own_kernel`: where it is written in Python, that code is torch's and no part of the program.
+  Unrecorded(Session& session, bool own_kernel)
+      : session(session), own_kernel(own_kernel ? 1 : 0), cache(at::autocast::is_autocast_cache_enabled()) {
     ++session.unrecorded;
+    session.own_python += this->own_kernel;
     at::autocast::set_autocast_cache_enabled(false);  // the cache must never hold tracers
   }
   ~Unrecorded() {
     --session.unrecorded;
+    session.own_python -= own_kernel;
     at::autocast::set_autocast_cache_enabled(cache);
   }
   Session& session;
+  int own_kernel;
   bool cache;
 };
 
@@ -37,7 +42,7 @@ void rerun_composite(Session& session, const OperatorInfo& info, c10::DispatchKe
     }));
   }
   {
-    const Unrecorded unrecorded(session);
+    const Unrecorded unrecorded(session, info.name.starts_with("aten::"));
     info.handle.redispatchBoxed(keys, &stack);
   }
   const auto shares = [](const at::Tensor& result, const at::Tensor& copy) {

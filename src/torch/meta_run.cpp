@@ -10,6 +10,7 @@
 #include "torch/composite_rerun.h"
 #include "torch/session.h"
 #include "torch/stand_ins.h"
+#include "torch/sym_node.h"
 #include "torch/tracer.h"
 
 namespace stator {
@@ -40,9 +41,32 @@ at::Tensor make_twin(const at::Tensor& tensor, bool gradients) {
   return twin;
 }
 
+// Meta kernels want numbers: symbols are fixed to what they are in this capture.
+c10::IValue fixed(const c10::IValue& argument) {
+  if (const auto number = argument.isSymInt() || argument.isSymFloat() ? to_number(argument) : std::nullopt)
+    return number->is_real ? c10::IValue(number->specialize()) : c10::IValue(number->integer.specialize());
+  if (!argument.isSymIntList()) return argument;
+  c10::List<int64_t> numbers;
+  for (const c10::IValue& element : argument.toListRef())
+    numbers.push_back(element.isInt() ? element.toInt() : to_size(element.toSymInt()).specialize());
+  return numbers;
+}
+
+// Python kernels run under the hook, but are no part of the program; C++ ones call some of them.
+struct OwnPython {
+  Session* session = Session::current();
+  OwnPython() {
+    if (session != nullptr) session->own_python++;
+  }
+  ~OwnPython() {
+    if (session != nullptr) session->own_python--;
+  }
+};
+
 template <class Run>
 void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> arguments, bool gradients, Run&& run,
                   Inference& result) {
+  const OwnPython own;
   const c10::impl::ExcludeDispatchKeyGuard no_tracers(kTracerKey);
   const c10::Device device = common_device(arguments);
   StandIns twins;
@@ -52,7 +76,7 @@ void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> argumen
       stack.emplace_back(c10::Device(c10::kMeta));
       continue;
     }
-    stack.push_back(twins.replace(arguments[i], i, [&](const at::Tensor& tensor) -> at::Tensor {
+    stack.push_back(twins.replace(fixed(arguments[i]), i, [&](const at::Tensor& tensor) -> at::Tensor {
       const bool scalar = tensor.dim() == 0 && tensor.device().is_cpu() && !device.is_cpu();
       return scalar ? at::zeros({}, tensor.options()) : make_twin(tensor, gradients);
     }));
@@ -87,16 +111,6 @@ void run_hidden_meta(const OperatorInfo& info, std::span<const c10::IValue> argu
 
 void run_dispatched_meta(const OperatorInfo& info, std::span<const c10::IValue> arguments,
                          Inference& result) {
-  // Python kernels run under the hook, but are no part of the program.
-  struct OwnPython {
-    Session* session = Session::current();
-    OwnPython() {
-      if (session != nullptr) session->own_python++;
-    }
-    ~OwnPython() {
-      if (session != nullptr) session->own_python--;
-    }
-  } own;
   run_on_twins(
       info, arguments, true, [&](torch::jit::Stack& stack) { info.handle.callBoxed(&stack); }, result);
 }

@@ -11,12 +11,14 @@ import torch
 from torch import nn
 
 
-def made(kind: Any, foreach: bool = False, **options: Any) -> tuple[list[nn.Parameter], Any]:
+def made(kind: Any, foreach: bool | None = False, **options: Any) -> tuple[list[nn.Parameter], Any]:
     torch.manual_seed(0)
     parameters = [nn.Parameter(torch.randn(4, 3)) for _ in range(5)]
     for p in parameters:
         p.grad = torch.randn(4, 3)
-    return parameters, kind(parameters, lr=0.1, foreach=foreach, **options)
+    if foreach is not None:
+        options["foreach"] = foreach
+    return parameters, kind(parameters, lr=0.1, **options)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +63,21 @@ ONE_GRAPH: list[tuple[Any, dict[str, Any]]] = [
     (O.Rprop, {}),
     (O.SGD, {"momentum": 0.9, "nesterov": True}),
 ]
-BREAKS: list[tuple[Any, dict[str, Any]]] = [(O.RAdam, {}), (O.ASGD, {})]  # they look at the step's number
+FUSED: list[tuple[Any, dict[str, Any]]] = [
+    (O.Adam, {"amsgrad": True}),
+    (O.AdamW, {"maximize": True}),
+    (O.SGD, {"momentum": 0.9, "nesterov": True}),
+    (O.Adagrad, {}),
+]
+# They look at the step's number.
+BREAKS: list[tuple[Any, dict[str, Any]]] = [(O.RAdam, {}), (O.ASGD, {}), (O.Adafactor, {"weight_decay": 0.1})]
 
 
-def steps(kind: Any, options: dict[str, Any], foreach: bool, whole: bool) -> Any:
+def steps(kind: Any, options: dict[str, Any], foreach: bool | None, whole: bool) -> Any:
     """Eight steps beside eager ones, with a schedule of learning rates in the second half."""
-    ours, optimizer = made(kind, **options, foreach=foreach)
-    theirs, plain = made(kind, **options, foreach=foreach)
+    options = {**options, "foreach": foreach}
+    ours, optimizer = made(kind, **options)
+    theirs, plain = made(kind, **options)
     schedules = [torch.optim.lr_scheduler.ExponentialLR(each, 0.9) for each in (optimizer, plain)]
     step = stator.compile(lambda: optimizer.step(), backend="native", fullgraph=whole)
     for i in range(8):
@@ -93,6 +103,44 @@ def test_steps_are_one_graph_and_eagers_to_the_bit(kind: Any, options: dict[str,
     step = steps(kind, options, foreach, whole=True)
     # The first step makes the state, the second has it, and then the learning rate is a number that changes.
     assert len(stator.cache_entries(step)) <= 3, step.misses
+
+
+@pytest.mark.parametrize(("kind", "options"), FUSED)
+def test_fused_steps_are_one_graph(kind: Any, options: dict[str, Any]) -> None:
+    steps(kind, {**options, "fused": True}, None, whole=True)
+
+
+def test_muon_is_one_graph() -> None:
+    if not hasattr(O, "Muon"):
+        pytest.skip("this torch has none")
+    steps(O.Muon, {}, None, whole=True)
+
+
+def test_a_closure_that_calls_backward_breaks() -> None:
+    """LBFGS decides by values how far to go, and its closure calls backward()."""
+    x, y = torch.randn(16, 4), torch.randn(16, 1)
+
+    def fitted(compiles: bool) -> tuple[list[torch.Tensor], Any]:
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(4, 1)
+        optimizer = O.LBFGS(layer.parameters(), lr=0.1, line_search_fn="strong_wolfe", max_iter=4)
+
+        def loss() -> torch.Tensor:
+            optimizer.zero_grad()
+            value: torch.Tensor = ((layer(x) - y) ** 2).mean()
+            value.backward()
+            return value
+
+        def run() -> Any:
+            return optimizer.step(loss)
+
+        step = stator.compile(run, backend="native") if compiles else run
+        found = [torch.as_tensor(step()).detach() for _ in range(5)]
+        return [*found, *(p.detach() for p in layer.parameters())], step
+
+    own, step = fitted(True)
+    assert all(torch.equal(a, b) for a, b in zip(own, fitted(False)[0], strict=True))
+    assert step.breaks
 
 
 @pytest.mark.parametrize("foreach", [False, True])

@@ -35,6 +35,7 @@ RuleTable decomposition_rules();
 RuleTable padding_rules();
 RuleTable shuffling_rules();
 RuleTable sorting_rules();
+RuleTable fused_update_rules();
 
 std::vector<RuleTable> rule_families();
 
