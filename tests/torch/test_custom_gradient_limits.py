@@ -1,0 +1,195 @@
+"""What a torch.autograd.Function may not do in a capture under autograd: it breaks, and does it once."""
+
+import gc
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from torch.autograd import Function
+
+import stator
+import torch
+from torch import Tensor
+
+BACKENDS = ["native", "eager"]
+native: Any = partial(stator.compile, backend="native")
+
+
+def apply(function: Any, *args: Any) -> Any:
+    return function.apply(*args)
+
+
+def same(a: Any, b: Any) -> bool:
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else a is b
+
+
+class Round(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad
+
+
+calls: list[int] = []
+
+
+class Counting(Function):
+    count = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, way: str) -> Tensor:
+        match way:
+            case "class":
+                Counting.count += 1
+            case "list":
+                calls.append(1)
+            case "tensor":
+                seen.add_(x.detach())
+            case "reads":
+                return x * setting["factor"]
+            case "raises":
+                raise ValueError("not today")
+            case "real":
+                return seen
+            case "dirty":
+                x.mul_(2)
+                ctx.mark_dirty(x)
+                return x
+            case "value":
+                return x * (2 if x.sum().item() > 0 else 3)
+            case "numpy":
+                return torch.from_numpy(x.detach().numpy() * 2)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad * 2, None
+
+
+seen = torch.zeros(3)
+setting = {"factor": 1.0}
+
+
+@pytest.mark.parametrize("way", ["class", "list", "tensor", "raises", "dirty", "value", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_leaves_a_trace_breaks_and_is_done_once(way: str, backend: str) -> None:
+    def program(x: Tensor) -> Tensor:
+        try:
+            return apply(Counting, x * 1, way).sum()
+        except ValueError:
+            return x.sum() * 3
+
+    def run(f: Callable[[Tensor], Tensor]) -> list[Any]:
+        Counting.count = 0
+        calls.clear()
+        with torch.no_grad():
+            seen.zero_()
+        torch.manual_seed(3)
+        results: list[Any] = []
+        for _ in range(3):
+            x = torch.randn(3, requires_grad=True)
+            f(x).backward()
+            results += [x.grad, Counting.count, len(calls), seen.clone(), seen.requires_grad]
+        return results
+
+    compiled = stator.compile(program, backend=backend)
+    assert all(same(a, b) or a == b for a, b in zip(run(compiled), run(program), strict=True))
+    assert len(compiled.breaks) == 1
+
+
+def test_a_forward_that_reads_what_was_written_before_breaks() -> None:
+    def program(x: Tensor, factor: float) -> Tensor:
+        setting["factor"] = factor
+        return apply(Counting, x, "reads")
+
+    compiled, x = native(program, dynamic=False), torch.randn(3, requires_grad=True)
+    for factor in (2.0, 2.0, 3.0):
+        setting["factor"] = 1.0
+        assert torch.equal(compiled(x, factor), x * factor)
+    assert "has written before" in compiled.breaks[0]
+
+
+def test_writes_of_others_around_it() -> None:
+    log: list[str] = []
+
+    def program(x: Tensor) -> Tensor:
+        log.append("before")
+        y = apply(Counting, x, "reads")
+        log.append("after")
+        return y
+
+    setting["factor"] = 1.0
+    compiled, x = native(program), torch.randn(3, requires_grad=True)
+    for factor in (1.0, 1.0, 4.0, 4.0):
+        setting["factor"] = factor
+        assert torch.equal(compiled(x), x * factor)
+    assert compiled.breaks == []
+    assert log == ["before", "after"] * 4
+
+
+def test_a_tensor_that_was_there_is_returned() -> None:
+    compiled = native(lambda x: apply(Counting, x, "real") + x)
+    compiled(torch.randn(3))
+    assert compiled(torch.randn(3, requires_grad=True)).requires_grad
+    assert len(compiled.breaks) >= 1
+    seen.detach_()
+
+
+def test_containers_among_the_arguments_break() -> None:
+    class Listed(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor, notes: list[int]) -> Tensor:
+            notes.append(len(notes))
+            return x * len(notes)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return grad, None
+
+    def program(x: Tensor) -> tuple[Tensor, list[int]]:
+        notes: list[int] = []
+        return apply(Listed, x, notes), notes
+
+    compiled, x = native(program), torch.randn(3, requires_grad=True)
+    for _ in range(2):
+        y, notes = compiled(x)
+        assert torch.equal(y, x)
+        assert notes == [0]
+    assert "an argument is a list" in compiled.breaks[0]
+
+
+def test_compilers_are_not_given_it() -> None:
+    compiled, x = (
+        stator.compile(lambda x: apply(Round, x * 3).sum(), backend="aot_eager"),
+        torch.randn(3, requires_grad=True),
+    )
+    compiled(x).backward()
+    assert same(x.grad, torch.full((3,), 3.0))
+    assert "autograd-function" in compiled.breaks[0]
+
+
+def test_functions_are_not_kept_alive() -> None:
+    class Gone(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return grad
+
+    held = {"function": Gone}
+    compiled = native(lambda x: apply(held["function"], x))
+    compiled(torch.randn(2, requires_grad=True))
+    assert compiled.breaks == []
+    watch = weakref.ref(Gone)
+    held["function"] = Round  # type: ignore[assignment]
+    del Gone
+    gc.collect()
+    assert watch() is None
+    assert compiled(torch.tensor([0.6], requires_grad=True)).item() == 1.0
