@@ -193,3 +193,27 @@ def test_functions_are_not_kept_alive() -> None:
     gc.collect()
     assert watch() is None
     assert compiled(torch.tensor([0.6], requires_grad=True)).item() == 1.0
+
+
+@pytest.mark.parametrize("how", ["backward", "grad"])
+def test_gradients_that_are_asked_for_inside_break_with_that_reason(how: str) -> None:
+    def program(x: Tensor) -> Tensor:
+        y = (x * x).sum()
+        if how == "grad":
+            (grad,) = torch.autograd.grad(y, x, create_graph=True)
+            return (grad * grad).sum()
+        y.backward()  # type: ignore[no-untyped-call]
+        return y
+
+    compiled = native(program)
+    for _ in range(2):
+        found = []
+        for f in (program, compiled):
+            x = torch.arange(3.0, requires_grad=True)
+            y = f(x)
+            if how == "grad":
+                y.backward()
+            found += [y.detach(), x.grad]
+        assert same(found[0], found[2])
+        assert same(found[1], found[3])
+    assert compiled.breaks[0].startswith("backward:")

@@ -15,8 +15,9 @@ using cpython::Frame;
 
 bool Recording::stop(BreakCode code, std::string detail) {
   if (!stop_.happened()) {
-    stop_.code = code;
-    stop_.detail = std::move(detail);
+    const Break* why = capture_.broken();  // the domain knew it before
+    stop_.code = why != nullptr ? why->code : code;
+    stop_.detail = why != nullptr ? why->detail : std::move(detail);
     const LineId line = stack_.line();
     stack_.place();
     stop_.stack = frames_of(*stack_.lines(), line);

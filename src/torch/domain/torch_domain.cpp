@@ -112,6 +112,9 @@ DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject*
   return refused;
 }
 
+// Of torch.autograd.graph._engine_run_backward, through which backward() and grad() go.
+PyCodeObject* run_backward = nullptr;
+
 class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
@@ -202,6 +205,8 @@ class TorchCapture final : public DomainCapture {
   }
   bool has_symbols() const override { return session_->shapes().has_symbols() || session_->has_read; }
   void entering(PyCodeObject* code, PyCodeObject* caller) override {
+    if (code == run_backward)
+      session_->note_break(BreakCode::kBackward, "a gradient is asked for inside of the function");
     if (code == flag_.asking_code())
       flag_.answer(session_->following == 0 && (caller == nullptr || !computes_otherwise(caller)));
   }
@@ -390,6 +395,8 @@ class TorchDomain final : public Domain {
 bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
   prepare_default_device();
+  const py::object engine = py::module_::import("torch.autograd.graph").attr("_engine_run_backward");
+  run_backward = reinterpret_cast<PyCodeObject*>(py::object(engine.attr("__code__")).release().ptr());
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;
