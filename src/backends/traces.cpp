@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "core/ir/effects.h"
+#include "torch/domain/opaque_call.h"
 
 namespace stator {
 namespace {
@@ -33,6 +34,9 @@ RunTraces traces_of(const ir::Graph& graph) {
   };
   for (const ir::Input& input : graph.inputs()) older.insert(storage_of(input.value));
   RunTraces traces;
+  const auto draws_from = [&](c10::Device device) {
+    if (std::ranges::find(traces.drawn, device) == traces.drawn.end()) traces.drawn.push_back(device);
+  };
   const auto nodes = graph.nodes();
   for (size_t n = 0; n < nodes.size(); n++) {
     const ir::Effects effects = effects_of(graph, nodes[n]);
@@ -43,10 +47,18 @@ RunTraces traces_of(const ir::Graph& graph) {
       if (!effects.writes_argument(i)) continue;
       graph.for_each_value(operands[i], [&](ir::ValueId id) { stays |= older.count(storage_of(id)) != 0; });
     }
-    if (effects.random && !stays) {
+    bool random = effects.random;
+    if (nodes[n].op == ir::op::kCall) {
+      const auto& object = graph.constant(operands[0]).object;
+      const auto* function = static_cast<const OpaqueFunction*>(object.get());
+      stays = function == nullptr || !function->leaves_nothing;
+      random = function != nullptr && function->draws;
+    }
+    if (random && !stays) {
       const c10::Device device = device_of(graph, nodes[n]);
-      stays = has_generator(graph, nodes[n]) || (!device.is_cpu() && !device.is_cuda());
-      if (std::ranges::find(traces.drawn, device) == traces.drawn.end()) traces.drawn.push_back(device);
+      stays = (effects.random && has_generator(graph, nodes[n])) || (!device.is_cpu() && !device.is_cuda());
+      draws_from(device);
+      if (nodes[n].op == ir::op::kCall) draws_from(c10::kCPU);
     }
     if (stays && traces.first == SIZE_MAX) traces.first = n;
   }

@@ -18,6 +18,7 @@ namespace stator {
 struct RunTraces {
   size_t first = SIZE_MAX;  // the first node that does what cannot be taken back: a write to an input, a
                             // draw from a generator of the user's, anything of a function in Python
+                            // but of a forward that leaves nothing behind
   bool has_modes = false;
   std::vector<c10::Device> drawn;  // devices whose own generators are drawn from
 };

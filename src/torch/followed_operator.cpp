@@ -8,8 +8,15 @@
 
 namespace stator {
 
+FollowedTraces& followed_traces() {
+  thread_local FollowedTraces traces;
+  return traces;
+}
+
 void check_followed(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
                     const Inference& inference) {
+  followed_traces().draws |= info.random;
+  for (const c10::IValue& argument : arguments) followed_traces().draws_from_given |= argument.isGenerator();
   uint64_t written = info.written;
   for (const OutputSpec& spec : inference.changed) written |= uint64_t{1} << spec.argument;
   // Normalisation layers write the statistics that they are given.

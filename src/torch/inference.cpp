@@ -154,6 +154,7 @@ const Inference& infer(Session& session, const OperatorInfo& info, std::span<con
     refuse_as_eager(session, info, arguments);
     raise_break(BreakCode::kShapeInference, info.name + ": " + error.what_without_backtrace());
   } catch (const std::exception& error) {
+    refuse_as_eager(session, info, arguments);
     raise_break(BreakCode::kShapeInference, info.name + ": " + error.what());
   }
   if (key.valid) return memo().add(key, std::move(result));

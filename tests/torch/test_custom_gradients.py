@@ -274,3 +274,41 @@ def test_an_allowed_function_is_given_the_numbers_of_the_call() -> None:
     for rows in (2, 3, 4, 5):
         x = torch.randn(rows, 2)
         assert torch.equal(compiled(x), torch.cat([x] * rows))
+
+
+class Factor(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        noise = torch.rand(3)
+        factor = torch.linalg.cholesky(x)
+        ctx.save_for_backward(factor)
+        return factor + noise
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad * ctx.saved_tensors[0]
+
+
+def test_handlers_of_the_function_see_what_forward_raises() -> None:
+    log: list[str] = []
+
+    def program(x: Tensor) -> Tensor:
+        log.append("tried")
+        before = torch.rand(1)
+        try:
+            return apply(Factor, x) + before  # type: ignore[no-any-return]
+        except RuntimeError:
+            log.append("refused")
+            return x * 0 - before
+
+    compiled = native(program, fullgraph=True)
+    found: list[list[Any]] = [[], []]
+    for f, results in zip((program, compiled), found, strict=True):
+        torch.manual_seed(5)
+        log.clear()
+        for x in (torch.eye(3), torch.zeros(3, 3), torch.eye(3) * 2, torch.zeros(3, 3)):
+            y = f(x.requires_grad_())
+            results += [y.tolist(), list(log)]
+        results.append(torch.rand(1).item())
+    assert found[0] == found[1]
+    assert compiled.entries[0]["hits"] == 3

@@ -25,6 +25,7 @@ REFUSED: dict[str, tuple[Callable[[Tensor], Any], tuple[int, ...], tuple[int, ..
     "conv": (lambda x: F.conv2d(x, torch.ones(2, 3, 3, 3)), (1, 3, 8, 8), (1, 4, 8, 8)),
     "norm": (lambda x: F.layer_norm(x, (4,)), (3, 4), (3, 5)),
     "einsum": (lambda x: torch.einsum("ij,jk->ik", x, torch.ones(4, 2)), (3, 4), (3, 5)),
+    "mean": (lambda x: x.to(torch.int64 if x.size(0) == 3 else torch.float).mean(), (4, 4), (3, 4)),
     "bmm": (lambda x: torch.bmm(x, x), (2, 3, 3), (2, 3, 4)),
 }
 

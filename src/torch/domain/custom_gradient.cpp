@@ -7,6 +7,7 @@
 
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/sym_python.h"
+#include "torch/followed_operator.h"
 #include "torch/tracer.h"
 
 namespace stator {
@@ -45,6 +46,7 @@ struct Following {
     ++session.unrecorded;
     ++session.following;
     session.followed_memory = new_memory();
+    followed_traces() = {};
   }
   ~Following() {
     --session.unrecorded;
@@ -109,9 +111,11 @@ Ref<> record(Session& session, const py::object& call, const py::object& result,
     specs.push_back(value_spec(output.meta, output.requires_grad, dims[specs.size()]));
     if (output.base) specs.back().alias = ir::Alias::view(values[*output.base]);
   }
-  std::vector<ir::Operand> operands{
-      session.graph.constant(std::make_shared<OpaqueFunction>(call), call.attr("name").cast<std::string>()),
-      session.graph.value_list(values)};
+  const auto function = std::make_shared<OpaqueFunction>(call);
+  function->leaves_nothing = !followed_traces().draws_from_given;
+  function->draws = followed_traces().draws;
+  std::vector<ir::Operand> operands{session.graph.constant(function, call.attr("name").cast<std::string>()),
+                                    session.graph.value_list(values)};
   operands.insert(operands.end(), numbers.begin(), numbers.end());
   const ir::NodeId node = session.graph.append(ir::op::kCall, operands, specs, session.line());
   py::list tracers;

@@ -17,6 +17,10 @@ struct OpaqueFunction {
   OpaqueFunction(const OpaqueFunction&) = delete;
   OpaqueFunction& operator=(const OpaqueFunction&) = delete;
   py::object call;
+  // Known of a forward that was followed: it changes nothing that existed before it. `draws`: but the state
+  // of torch's own generators.
+  bool leaves_nothing = false;
+  bool draws = false;
 };
 
 // What the call returns in the capture, with tracers for its tensors. Nothing: `why` says why.
