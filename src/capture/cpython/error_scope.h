@@ -43,11 +43,12 @@ inline Ref<> take_error() {
 #endif
 }
 
-// The exception that is set (borrowed) where its class is CPython's own, made by now; nullptr for others. It stays
-// set.
+// The exception that is set (borrowed) where its class is CPython's own, made by now; nullptr for others. It
+// stays set.
 inline PyObject* builtin_error() {
   PyObject* type = PyErr_Occurred();
-  if (type == nullptr || reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE) return nullptr;
+  if (type == nullptr || reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    return nullptr;
 #if STATOR_PY == 311
   PyObject *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
