@@ -116,6 +116,23 @@ def test_mode_and_options() -> None:
         stator.compile(shifted, options={"no_such_option": 1})
 
 
+def test_fullgraph_refuses_every_call_that_breaks() -> None:
+    def speaks(x: torch.Tensor, aloud: bool) -> torch.Tensor:
+        if aloud:
+            print("here")
+        return x + 1
+
+    compiled = stator.compile(speaks, backend="native", fullgraph=True)
+    x = torch.ones(1)
+    for _ in range(12):
+        with pytest.raises(stator.CaptureError):
+            compiled(x, True)
+    assert torch.equal(compiled(x, False), x + 1)
+    with pytest.raises(stator.CaptureError):
+        compiled(x, True)
+    assert torch.equal(compiled(x, False), x + 1)
+
+
 def test_fullgraph_shows_the_line_the_reason_and_a_hint() -> None:
     def speaks(x: torch.Tensor) -> torch.Tensor:
         print(x.shape)

@@ -131,7 +131,8 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
   }
   try {
     const Call call{arguments, PyVectorcall_NARGS(flags), keywords};
-    const CaptureOptions options{self->backend};
+    CaptureOptions options{self->backend};
+    options.whole = state.whole;
     Hooks hooks(self);
     PyObject* result = nullptr;
     const auto answer = state.cache.call(*installed_domain, self->function, call, options, limit_of(state),

@@ -33,8 +33,8 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
     Engine::get().statistics.served++;
     return serve(*entry, call, values, result);
   }
-  if (awaits_module()) return Answer::native;
-  const bool breaks_often = static_cast<int>(stops_.size()) >= limit;
+  if (!options.whole && awaits_module()) return Answer::native;
+  const bool breaks_often = !options.whole && static_cast<int>(stops_.size()) >= limit;
   if (!may_capture || breaks_often || Engine::get().capturing) return Answer::native;
   if (!entries_.empty()) {
     misses_.push_back(failed);
@@ -63,10 +63,11 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
   Statistics& statistics = Engine::get().statistics;
   if (!entry) {
     if (why.code == BreakCode::kCaptureRunning) return Answer::native;
+    if (options.whole && static_cast<int>(stops_.size()) >= limit) stops_.erase(stops_.begin());
     stops_.push_back(std::move(why));
     statistics.stops++;
     if (PyErr_Occurred()) return Answer::raised;  // the backend's own
-    given_up_ = entries_.empty() && !awaits_module();
+    given_up_ = !options.whole && entries_.empty() && !awaits_module();
     return Answer::stopped;
   }
   statistics.captures++;

@@ -19,6 +19,7 @@ namespace stator {
 struct CaptureOptions {
   PyObject* backend = Py_None;       // borrowed; see DomainCapture::compile
   const Varying* varying = nullptr;  // numbers that become symbols; nothing: none
+  bool whole = false;                // a stop is an error, each time: the function is never given up for it
   bool by_structure = false;         // the function is known by a FunctionSpec, not as this one object
 };
 
