@@ -44,11 +44,11 @@ struct Describer {
     return std::string("has the same ") + guard.name + ": " + text_of(guard.content);
   }
   std::string operator()(const AnswerGuard& guard) const {
-    return "() is " + text_of(expect(guard.answer.get()));
+    return "gives " + text_of(expect(guard.answer.get()));
   }
   std::string operator()(const NoExceptionGuard&) const { return "handles no exception"; }
   std::string operator()(const ContextVariableGuard& guard) const {
-    return ".get() is " + text_of(guard.content);
+    return "holds " + text_of(guard.content);
   }
   std::string operator()(const GetterGuard& guard) const {
     return "." + utf8(guard.name.get()) + " is " + text_of(guard.content);
