@@ -17,7 +17,8 @@ bool Recording::stop(BreakCode code, std::string detail) {
   if (!stop_.happened()) {
     const Break* why = capture_.broken();  // the domain knew it before
     stop_.code = why != nullptr ? why->code : code;
-    stop_.detail = why != nullptr ? why->detail : std::move(detail);
+    stop_.detail = std::move(detail);
+    if (why != nullptr) stop_.detail = why->detail;
     const LineId line = stack_.line();
     stack_.place();
     stop_.stack = frames_of(*stack_.lines(), line);
