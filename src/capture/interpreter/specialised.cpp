@@ -15,8 +15,8 @@ constexpr int kConventions =
 
 PyCFunction length_function() {
   static const PyCFunction function = [] {
-    auto builtins = Ref<>::steal(PyImport_ImportModule("builtins"));
-    auto length = Ref<>::steal(builtins ? PyObject_GetAttrString(builtins.get(), "len") : nullptr);
+    PyObject* builtins = PyImport_AddModule("builtins");  // also where the frame has none
+    auto length = Ref<>::steal(builtins != nullptr ? PyObject_GetAttrString(builtins, "len") : nullptr);
     PyErr_Clear();
     return length && PyCFunction_CheckExact(length.get()) ? PyCFunction_GET_FUNCTION(length.get()) : nullptr;
   }();
