@@ -3,6 +3,7 @@
 
 #include <ATen/autocast_mode.h>
 
+#include "torch/own_python.h"
 #include "torch/stand_ins.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
@@ -14,18 +15,18 @@ namespace {
 struct Unrecorded {
   // `own_kernel`: where it is written in Python, that code is torch's and no part of the program.
   Unrecorded(Session& session, bool own_kernel)
-      : session(session), own_kernel(own_kernel ? 1 : 0), cache(at::autocast::is_autocast_cache_enabled()) {
+      : session(session),
+        own(own_kernel ? &session : nullptr),
+        cache(at::autocast::is_autocast_cache_enabled()) {
     ++session.unrecorded;
-    session.own_python += this->own_kernel;
     at::autocast::set_autocast_cache_enabled(false);  // the cache must never hold tracers
   }
   ~Unrecorded() {
     --session.unrecorded;
-    session.own_python -= own_kernel;
     at::autocast::set_autocast_cache_enabled(cache);
   }
   Session& session;
-  int own_kernel;
+  OwnPython own;
   bool cache;
 };
 

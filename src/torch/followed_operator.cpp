@@ -17,10 +17,8 @@ void check_followed(Session& session, const OperatorInfo& info, std::span<const 
                     const Inference& inference) {
   followed_traces().draws |= info.random;
   for (const c10::IValue& argument : arguments) followed_traces().draws_from_given |= argument.isGenerator();
-  uint64_t written = info.written;
+  uint64_t written = info.written | ir::hidden_writes_of(info.name);
   for (const OutputSpec& spec : inference.changed) written |= uint64_t{1} << spec.argument;
-  // Normalisation layers write the statistics that they are given.
-  if (info.name.find("_norm") != std::string::npos && ir::hidden_effect_of(info.name) != 0) written |= 3 << 3;
   for (size_t i = 0; i < arguments.size(); ++i) {
     for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
       if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;

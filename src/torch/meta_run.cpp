@@ -8,6 +8,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "torch/composite_rerun.h"
+#include "torch/own_python.h"
 #include "torch/session.h"
 #include "torch/stand_ins.h"
 #include "torch/sym_node.h"
@@ -52,21 +53,10 @@ c10::IValue fixed(const c10::IValue& argument) {
   return numbers;
 }
 
-// Python kernels run under the hook, but are no part of the program; C++ ones call some of them.
-struct OwnPython {
-  Session* session = Session::current();
-  OwnPython() {
-    if (session != nullptr) session->own_python++;
-  }
-  ~OwnPython() {
-    if (session != nullptr) session->own_python--;
-  }
-};
-
 template <class Run>
 void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> arguments, bool gradients, Run&& run,
                   Inference& result) {
-  const OwnPython own;
+  const OwnPython own(Session::current());  // C++ kernels call some that are written in Python
   const c10::impl::ExcludeDispatchKeyGuard no_tracers(kTracerKey);
   const c10::Device device = common_device(arguments);
   StandIns twins;

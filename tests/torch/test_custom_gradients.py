@@ -1,34 +1,15 @@
 """torch.autograd.Function under autograd: one node that runs the program's own forward and backward."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
+from custom_gradients import BACKENDS, Round, apply, native
 from torch.autograd import Function
 
 import stator
 import torch
 from torch import Tensor
-
-BACKENDS = ["native", "eager"]
-
-
-def apply(function: Any, *args: Any) -> Any:
-    return function.apply(*args)
-
-
-native: Any = partial(stator.compile, backend="native")
-
-
-class Round(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.round()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        return grad
 
 
 class Reverse(Function):

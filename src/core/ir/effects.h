@@ -28,4 +28,7 @@ Effects effects_of(const Graph& graph, const Node& node);
 // Row of hidden_effects.def plus one for an operator name, 0 if there is none.
 uint32_t hidden_effect_of(std::string_view operator_name);
 
+// The arguments that it may write though its schema does not say so, as Operator::writes.
+uint64_t hidden_writes_of(std::string_view operator_name);
+
 }  // namespace stator::ir

@@ -8,6 +8,7 @@
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/sym_python.h"
 #include "torch/followed_operator.h"
+#include "torch/own_python.h"
 #include "torch/tracer.h"
 
 namespace stator {
@@ -57,13 +58,6 @@ struct Following {
   uint64_t outer;
 };
 
-// While it lives, Python code of ours runs, which is no part of the program.
-struct OwnCode {
-  explicit OwnCode(Session& session) : session(session) { ++session.own_python; }
-  ~OwnCode() { --session.own_python; }
-  Session& session;
-};
-
 struct Output {
   TensorMeta meta;
   bool requires_grad = false;
@@ -98,7 +92,7 @@ Output describe(Session& session, const at::Tensor& tensor, const std::vector<at
 Ref<> record(Session& session, const py::object& call, const py::object& result,
              const std::vector<at::Tensor>& inputs, const std::vector<ir::ValueId>& values,
              const std::vector<ir::Operand>& numbers, uint64_t start) {
-  const OwnCode own(session);
+  const OwnPython own(&session);
   std::vector<Output> outputs;
   std::vector<std::vector<shape::Dim>> dims;
   std::vector<ir::ValueSpec> specs;
@@ -141,7 +135,7 @@ Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* argume
     return {};
   }
   try {
-    std::optional<OwnCode> own(session);
+    std::optional<OwnPython> own(&session);
     const py::module_ opaque = py::module_::import("stator.opaque");
     const py::object function =
         opaque.attr("Apply")(py::handle(reinterpret_cast<PyCFunctionObject*>(apply)->m_self));
