@@ -1,5 +1,6 @@
 """Captured graphs as torch.fx graphs, and the backends that take them."""
 
+import gc
 import operator
 import os
 from typing import Any
@@ -232,6 +233,34 @@ def test_contexts_of_a_backend() -> None:
     assert entered == ["in", "out"] * 2
     compiled(torch.ones(1))
     assert entered == ["in", "out"] * 3
+
+
+def test_no_garbage_is_collected_while_a_graph_is_made() -> None:
+    """A collection looks through everything that the process holds; a graph under way has no garbage."""
+    collections = 0
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        nonlocal collections
+        collections += phase == "stop"
+
+    def many(x: torch.Tensor) -> torch.Tensor:
+        for i in range(300):
+            x = x * 2 + i
+        return x
+
+    backend = Collected()
+    compiled = stator.compile(many, backend=backend)
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(count)
+    gc.set_threshold(20)
+    try:
+        compiled(torch.ones(2))
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(count)
+    assert len(backend.modules[0].graph.nodes) > 600
+    assert collections < 60
+    assert gc.isenabled()
 
 
 def test_empty_answers_from_memory() -> None:

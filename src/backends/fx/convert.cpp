@@ -12,6 +12,7 @@
 #include "backends/below_autograd.h"
 #include "backends/fx/expressions.h"
 #include "backends/fx/operands.h"
+#include "capture/cpython/collection_pause.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
@@ -302,6 +303,7 @@ class Converter {
 
 Converted convert(const std::shared_ptr<Session>& session, const py::list& examples,
                   const std::vector<std::string>& sources) {
+  const CollectionPause no_collection;
   return Converter(session, examples, sources).run();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "capture/cpython/collection_pause.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
@@ -19,8 +20,7 @@ class CaptureScope {
   explicit CaptureScope(Recording& recording)
       : context_(thread_context),
         mode_(context_.change_mode(Mode::capture)),
-        handled_(Ref<>::steal(PyErr_GetHandledException())),
-        collects_(PyGC_Disable() != 0) {
+        handled_(Ref<>::steal(PyErr_GetHandledException())) {
     context_.recording = &recording;
     Engine::get().capturing = true;
     Engine::get().acquire_hook();
@@ -32,7 +32,6 @@ class CaptureScope {
     context_.change_mode(mode_);
     // A capture may be given up inside a handler, which then never ends.
     PyErr_SetHandledException(handled_.get());
-    if (collects_) PyGC_Enable();
   }
   CaptureScope(const CaptureScope&) = delete;
   CaptureScope& operator=(const CaptureScope&) = delete;
@@ -41,7 +40,7 @@ class CaptureScope {
   ThreadContext& context_;
   Mode mode_;
   Ref<> handled_;  // the exception that the caller is handling
-  bool collects_;
+  CollectionPause no_collection_;
 };
 
 const Varying& nothing_varies() {
