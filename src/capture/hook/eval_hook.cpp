@@ -50,10 +50,13 @@ bool is_finalizer(const Frame* frame) {
   return frame->code->co_name == name;
 }
 
-// The last words of something that died: a capture resumes no generator but its own, and those it keeps.
-bool is_last_word(Frame* frame, const Recording& recording) {
-  if (frame->owner == STATOR_OWNED_BY_GENERATOR) return !recording.is_fresh(cpython::generator_of(frame));
-  return is_finalizer(frame);
+bool is_foreign_generator(Frame* frame, const Recording& recording) {
+  return frame->owner == STATOR_OWNED_BY_GENERATOR && !recording.is_fresh(cpython::generator_of(frame));
+}
+
+// The last words of something that died: a capture closes no generator but its own, and those it keeps.
+bool is_last_word(Frame* frame, int throwflag, const Recording& recording) {
+  return is_finalizer(frame) || (throwflag != 0 && is_foreign_generator(frame, recording));
 }
 
 // A frame below a function that runs as it is: a capture of its own, or CPython.
@@ -115,7 +118,7 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
     return keep_bound_frame(*context.binding, frame);
   }
   if (context.recording != nullptr && context.recording->outside()) return pass_on(thread, frame, throwflag);
-  if (context.recording != nullptr && is_last_word(frame, *context.recording)) {
+  if (context.recording != nullptr && is_last_word(frame, throwflag, *context.recording)) {
     // What dies meanwhile was none of the program's: its last words are not part of the capture.
     Recording* const recording = std::exchange(context.recording, nullptr);
     const Mode mode = context.change_mode(Mode::off);
@@ -126,10 +129,14 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
     context.plain = plain;
     return result;
   }
+  if (context.recording != nullptr && is_foreign_generator(frame, *context.recording)) {
+    context.recording->stop_after_frame(BreakCode::kGenerator, "one that existed before is resumed by C code");
+    return pass_on(thread, frame, throwflag);
+  }
   if (context.recording != nullptr && context.recording->domain().runs_plainly(frame->code))
     return stator_evaluate(thread, frame, throwflag);
   if (cpython::tracing(thread, frame)) {
-    if (context.recording != nullptr) context.recording->stop(BreakCode::kOpcode, "a tool is active");
+    if (context.recording != nullptr) context.recording->stop_after_frame(BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
@@ -143,7 +150,7 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   }
   if (code == nullptr) {
     if (context.recording != nullptr)
-      context.recording->stop(BreakCode::kOpcode, "a frame that CPython runs");
+      context.recording->stop_after_frame(BreakCode::kOpcode, "a frame that CPython runs");
     engine.statistics.passed++;
     return pass_on(thread, frame, throwflag);
   }

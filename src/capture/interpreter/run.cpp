@@ -310,7 +310,6 @@ back_in_caller:
   if (cpython::take_init_mark(frame)) goto back_from_init;
   from_callee = result == nullptr;
   if (from_callee) goto error;
-  if constexpr (How::kCaptures) recording->returned(result);
   if constexpr (cpython::kResumesInLoop && !How::kCaptures) {
     if (ip->opcode == Opcode::FOR_ITER || ip->opcode == Opcode::SEND) goto back_from_generator;
   }
@@ -343,6 +342,10 @@ continue_in_cpython : {
   cpython::go_on_at(frame, ip->begin());
   caller = frame->previous;
   result = leave_to_cpython(thread, frame);
+  if constexpr (How::kCaptures) {
+    // One that C code asked for, to resume it later, comes back through no instruction.
+    if (ip->opcode == Opcode::RETURN_GENERATOR && result != nullptr) recording->make_fresh(result);
+  }
   if (frame == entry) goto leave;
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
   frame = caller;

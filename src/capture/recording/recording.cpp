@@ -27,6 +27,12 @@ bool Recording::stop(BreakCode code, std::string detail) {
   return false;
 }
 
+void Recording::stop_after_frame(BreakCode code, std::string detail) {
+  const bool raised = PyErr_Occurred() != nullptr;
+  stop(code, std::move(detail));
+  if (!raised) PyErr_Clear();
+}
+
 void Recording::leave() {
   frame_ = nullptr;
   at_ = nullptr;
@@ -51,23 +57,6 @@ void Recording::abandon() {
   for (const Ref<>& object : kept_) {
     if (cpython::has_finalizer(object.get())) cpython::drop_finalizer(object.get());
   }
-}
-
-bool Recording::leaves_generators() const {
-  for (const Ref<>& object : kept_) {
-    if (!cpython::is_resumable(object.get())) continue;
-    Frame* waiting = cpython::generator_frame(object.get());
-    CodeState* state = Engine::get().code_state(waiting->code);
-    const DecodedCode* code = state != nullptr ? decoded(*state, waiting->code) : nullptr;
-    if (code == nullptr) return true;
-    // One that waits outside of every `try` and `with` ends without running anything. From 3.12 on the whole
-    // of a generator is covered by a handler that only turns StopIteration into RuntimeError.
-    const Handler* handler = code->handler_at(cpython::raise_unit(waiting));
-    if (handler != nullptr &&
-        code->at_unit(code->start + handler->target)->opcode != Opcode::CALL_INTRINSIC_1)
-      return true;
-  }
-  return false;
 }
 
 void Recording::make_fresh(PyObject* object) {

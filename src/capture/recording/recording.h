@@ -52,11 +52,6 @@ class Recording {
     const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
     if (PyObject* keywords = frame->localsplus[index]) make_fresh(keywords);
   }
-  // A value that a captured function returned to its caller.
-  void returned(PyObject* value) {
-    if (PyGen_CheckExact(value) || PyCoro_CheckExact(value) || PyAsyncGen_CheckExact(value))
-      note_result(value);
-  }
   // Whether a frame is none of the program's: the domain's own code, or code that is executed, not captured.
   bool outside() const { return capture_.runs_own_code(); }
   // A call of a function whose result the user wants kept as a constant: made outside of the capture.
@@ -69,6 +64,8 @@ class Recording {
   void note_error();
   // Ends the capture with a reason; returns false. The error that is set passes over every handler.
   bool stop(BreakCode code, std::string detail = {});
+  // The same, from the next instruction of the program on: CPython runs a frame first.
+  void stop_after_frame(BreakCode code, std::string detail);
   const CaptureStop& stopped() const { return stop_; }
   // The captured call is over: no frame of it is left.
   void leave();
@@ -76,7 +73,7 @@ class Recording {
   // end.
   void abandon();
   // Whether a generator that waits would run code of its own when it dies.
-  bool leaves_generators() const;
+  bool leaves_generators();
   bool holds_locks() const { return !held_.empty(); }
 
   // What was written, and what was there before. A capture always ends with its roll_back().
@@ -205,6 +202,8 @@ class Recording {
   bool stays_as_given(PyObject* argument) const;
   bool is_withheld(PyObject* object);
   void note_raised();
+  PyObject* global_of(const cpython::Frame* frame, PyObject* name);
+  bool closes_unheard(const cpython::Frame* waiting, const DecodedCode& code);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);
