@@ -163,6 +163,8 @@ class Domain {
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }
   // What captured code is to call in place of a C function. Nothing: the function itself.
   virtual Ref<> called_instead(PyObject* /*callable*/) const { return {}; }
+  // For a compiled form of a Python function: the attribute with that function. nullptr: it is no such thing.
+  virtual const char* python_form(PyObject* /*callable*/) const { return nullptr; }
   // For a wrapper that only passes its arguments on, as far as a capture is concerned: the free variable with
   // the function that it calls. nullptr: it is no such thing.
   virtual const char* passes_on_to(PyCodeObject*) const { return nullptr; }

@@ -45,7 +45,7 @@ Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments
       if (const Tracer* tracer = as_tracer(tensor)) {
         if (tracer->identity().session != session.id())
           raise_break(BreakCode::kThread, "a tensor of another capture");
-        if (has_drifted(tensor, *tracer)) {
+        if (has_drifted(tensor, *tracer) && !session.record_drift(tensor, *tracer)) {
           raise_break(BreakCode::kMetadataDrift,
                       "the autograd state of a tensor was changed by something else than an operator");
         }

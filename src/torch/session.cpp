@@ -199,6 +199,12 @@ void Session::record_requires_grad(const at::Tensor& leaf, bool requires_grad) {
   if (Tracer* tracer = as_tracer(leaf)) tracer->set_leaf_with_gradient(requires_grad);
 }
 
+bool Session::record_drift(const at::Tensor& tensor, const Tracer& tracer) {
+  if (!is_leaf_of_other_gradient(tensor, tracer) || !changes_tensors || unrecorded != 0) return false;
+  record_requires_grad(tensor, tensor.requires_grad());
+  return true;
+}
+
 void Session::record_modes() {
   const ModeState now = current_modes();
   if (now == modes_) return;
@@ -274,7 +280,8 @@ ir::ValueId Session::value_of(shape::RealId id) {
 }
 
 ir::ValueId Session::output_value(const at::Tensor& output) {
-  if (const Tracer* tracer = as_tracer(output); tracer && has_drifted(output, *tracer)) {
+  if (const Tracer* tracer = as_tracer(output);
+      tracer && has_drifted(output, *tracer) && !record_drift(output, *tracer)) {
     raise_break(BreakCode::kMetadataDrift,
                 "the autograd state of an output was changed by something else than an operator");
   }

@@ -17,6 +17,8 @@
 
 namespace stator {
 
+class Tracer;
+
 // Where the shapes of an operator's outputs came from.
 struct ShapeCounters {
   uint64_t memo_hits = 0;
@@ -76,6 +78,9 @@ class Session {
   void record_set_data(const at::Tensor& a, const at::Tensor& b);
   // Records that a leaf requires a gradient from here on, or does not.
   void record_requires_grad(const at::Tensor& leaf, bool requires_grad);
+  // The same for a tensor that C code was asked to make so (`torch.zeros(2, requires_grad=True)`), before its
+  // first use. False: something else changed about it.
+  bool record_drift(const at::Tensor& tensor, const Tracer& tracer);
   // Appends mode nodes for what changed since the last operator.
   void record_modes();
   // Ends the recording: a last look at the modes, and the graph's outputs.

@@ -208,6 +208,12 @@ at::Tensor make_view_tracer(const TensorMeta& meta, Tracer::Identity identity, c
 
 void attach_history(const at::Tensor& tensor) { autograd::impl::rebase_history(tensor, new_history(tensor)); }
 
+bool is_leaf_of_other_gradient(const at::Tensor& tensor, const Tracer& tracer) {
+  const auto* meta = autograd::impl::get_autograd_meta(tensor);
+  return meta != nullptr && meta->hooks_.empty() && !meta->retains_grad_ && !meta->post_acc_grad_hooks_ &&
+         !meta->is_view_ && !meta->grad_fn_ && meta->requires_grad_ != tracer.leaf_with_gradient();
+}
+
 bool has_drifted(const at::Tensor& tensor, const Tracer& tracer) {
   const auto* meta = autograd::impl::get_autograd_meta(tensor);
   if (!meta) return tracer.leaf_with_gradient();

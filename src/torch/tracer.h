@@ -91,6 +91,8 @@ uint64_t new_memory();
 // Whether something other than an operator changed its autograd state: requires_grad_(), a hook, a custom
 // autograd function. Operators recorded from here on would not see that when they are replayed.
 bool has_drifted(const at::Tensor& tensor, const Tracer& tracer);
+// Whether that is no more than the flag of a leaf.
+bool is_leaf_of_other_gradient(const at::Tensor& tensor, const Tracer& tracer);
 
 TensorMeta meta_of(const at::TensorBase& tensor);
 

@@ -119,6 +119,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "aten::detach": (lambda t: t.detach(), (x,)),
     "aten::addmm": (torch.addmm, (v, x, torch.randn(4, 4))),
     "aten::group_norm": (lambda t: F.group_norm(t, 2), (image,)),
+    "aten::max_pool1d": (lambda t: F.max_pool1d(t, 2, padding=1, ceil_mode=True), (image[0],)),
     "aten::max_pool2d": (lambda t: F.max_pool2d(t, 2), (image,)),
     "aten::mul_.Tensor": (lambda t, u: t.mul_(u), (x, y)),
     "aten::einsum": (lambda t, u: torch.einsum("ij,kj->ik", t, u), (x, y)),

@@ -78,6 +78,7 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   }
   if (PyFunction_Check(owner)) return read_function_attribute(owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(owner, name);
+  if (is_type_alias(owner)) return read_alias_attribute(owner, name);
   return read_instance_attribute(owner, name);
 }
 

@@ -27,6 +27,11 @@ static bool is_cached_function(PyObject* callable) {
   return std::string_view(Py_TYPE(callable)->tp_name) == "functools._lru_cache_wrapper";
 }
 
+// numpy.sqrt and the like.
+static bool is_number_function(PyObject* callable) {
+  return std::string_view(Py_TYPE(callable)->tp_name) == "numpy.ufunc";
+}
+
 // A wrapper that only passes its arguments on gives way to the function that it calls.
 bool Recording::look_through(PyObject*& callable) {
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
@@ -39,6 +44,13 @@ bool Recording::look_through(PyObject*& callable) {
     if (bound == nullptr) return false;
     Py_SETREF(callable, bound);
     return true;
+  }
+  if (const char* attribute = domain_.python_form(callable)) {
+    const auto name = Ref<>::steal(PyUnicode_InternFromString(attribute));
+    if (!name || !read_attribute(callable, name.get())) return false;
+    PyObject* function = PyObject_GetAttr(callable, name.get());
+    if (function == nullptr) return false;
+    Py_SETREF(callable, function);
   }
   if (!PyFunction_Check(callable)) return follow_call(callable);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
@@ -76,6 +88,8 @@ bool Recording::before_call(const Instruction& instruction, Frame* frame, PyObje
       if (PyIter_Check(*slot) && !before_write(*slot, "an iterator")) return false;
       auto tuple = Ref<>::steal(PySequence_Tuple(*slot));
       if (!tuple) return false;
+      frame_ = frame;  // frames of a generator came and went
+      at_ = &instruction;
       Py_SETREF(*slot, tuple.release());
     }
     std::vector<PyObject*> all;
@@ -98,8 +112,9 @@ bool Recording::before_call(const Instruction& instruction, Frame* frame, PyObje
     PyTypeObject* own = PyIndex_Check(arguments[0]) ? &PyLong_Type : &PyFloat_Type;
     if (callable == reinterpret_cast<PyObject*>(own)) Py_SETREF(callable, Py_NewRef(identity_function()));
   }
-  if ((has_symbols_ || capture_.has_symbols()) && is_cached_function(callable)) {
-    // What a cache keeps outlives the symbols of this capture.
+  if ((has_symbols_ || capture_.has_symbols()) &&
+      (is_cached_function(callable) || is_number_function(callable))) {
+    // What a cache keeps outlives the symbols of this capture, and NumPy knows nothing of them.
     for (PyObject** argument = arguments; argument != sp; argument++) {
       if (!use_number(*argument)) return false;
     }
@@ -156,6 +171,7 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
     return before_getter(callable, arguments, count);
   if (PyWeakref_CheckRefExact(callable)) return read_reference(callable);
+  if (is_number_function(callable)) return before_number_function(callable, arguments, count);
   if (draws_random_numbers(callable)) return stop(BreakCode::kRandomState, text_of_call(callable));
   return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }

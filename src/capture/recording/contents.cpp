@@ -29,11 +29,6 @@ bool Recording::read_behaviour(PyObject* object) {
   return read_type(Py_TYPE(object));
 }
 
-// `int | str`
-static bool is_union(PyObject* object) {
-  return std::string_view(Py_TYPE(object)->tp_name) == "types.UnionType";
-}
-
 bool Recording::read_contents(PyObject* object) {
   if (object == nullptr || never_changes(object) || reads_freely(object) || domain_.is_tensor(object)) {
     if (object != nullptr && PyTuple_Check(object)) pin_items(object);
@@ -54,11 +49,7 @@ bool Recording::read_contents(PyObject* object) {
     pin_items(object);
     return true;
   }
-  if (is_union(object)) {  // it never changes, and is looked through as the tuple that it holds
-    PyObject* classes = is_pinned(object) ? read_member(object, "__args__") : nullptr;
-    return classes != nullptr ? read_contents(classes)
-                              : stop(BreakCode::kUnguardable, "a union of classes of unknown origin");
-  }
+  if (is_type_alias(object)) return read_alias(object);
   if (PyAnySet_Check(object) || is_deque(object)) return read_type(Py_TYPE(object)) && read_items(object);
   if (is_dict_view(object) || Py_IS_TYPE(object, &PyDictProxy_Type)) return read_view(object);
   if (PyODict_Check(object)) {

@@ -1,5 +1,8 @@
 // capture/recording/indirect_calls.cpp: calls of C objects that lead to other calls: partial, lru_cache,
 // itemgetter and the like; and what C code reads in one go: a reduced object, a matched class.
+#include <algorithm>
+#include <cmath>
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
@@ -227,12 +230,34 @@ bool Recording::before_context_read(PyObject* variable) {
   return true;
 }
 
+// A NumPy function of numbers, such as numpy.sqrt(64). With arrays it may do anything.
+bool Recording::before_number_function(PyObject* function, PyObject* const* arguments, Py_ssize_t count) {
+  const auto is_number = [&](PyObject* object) {
+    if (PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) return true;
+    return PyFloat_Check(object) && is_fresh(object);  // what another such function gave
+  };
+  if (keywords_ != 0 || !std::all_of(arguments, arguments + count, is_number))
+    return stop(BreakCode::kUnknownFunction, text_of_call(function));
+  // Where the result is no number, NumPy asks its settings whether to warn or to raise.
+  const auto result =
+      Ref<>::steal(PyObject_Vectorcall(function, arguments, static_cast<size_t>(count), nullptr));
+  if (!result) PyErr_Clear();
+  const double value = result ? PyFloat_AsDouble(result.get()) : NAN;
+  if (PyErr_Occurred() || !std::isfinite(value)) {
+    PyErr_Clear();
+    return stop(BreakCode::kUnknownFunction, text_of_call(function));
+  }
+  return true;
+}
+
 // What object.__reduce_ex__ shows of an instance: its class and its dictionary.
 bool Recording::read_reduced(PyObject* object) {
   const Ref<> state = text("__getstate__");
   PyObject* own = _PyType_Lookup(Py_TYPE(object), state.get());
   if (own != nullptr && PyFunction_Check(own))
     return read_attribute(object, state.get());  // Python code, captured as it runs
+  if (Py_IS_TYPE(object, &PySet_Type))
+    return is_fresh(object) || read_contents(object);  // its items, in a list
   if (Py_TYPE(object)->tp_itemsize != 0 || PyList_Check(object) || PyDict_Check(object) ||
       !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     return stop(BreakCode::kUnknownFunction, std::string("__reduce_ex__ of a ") + Py_TYPE(object)->tp_name);

@@ -202,8 +202,10 @@ class Recording {
   bool stays_as_given(PyObject* argument) const;
   bool is_withheld(PyObject* object);
   void note_raised();
-  PyObject* global_of(const cpython::Frame* frame, PyObject* name);
-  bool closes_unheard(const cpython::Frame* waiting, const DecodedCode& code);
+  bool before_number_function(PyObject* function, PyObject* const* arguments, Py_ssize_t count);
+  static bool is_type_alias(PyObject* object);
+  bool read_alias(PyObject* alias);
+  bool read_alias_attribute(PyObject* alias, PyObject* name);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_marked_call(const struct Marked& marked, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count);

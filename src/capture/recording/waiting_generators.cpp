@@ -14,10 +14,10 @@ namespace stator {
 using cpython::Frame;
 
 // What LOAD_GLOBAL gives in the frame; nullptr where there is none, or no guard for it.
-PyObject* Recording::global_of(const Frame* frame, PyObject* name) {
+static PyObject* global_of(Recording& recording, const Frame* frame, PyObject* name) {
   if (!PyDict_CheckExact(frame->builtins)) return nullptr;
   for (PyObject* dict : {frame->globals, frame->builtins}) {
-    if (!read_dict_item(dict, name)) return nullptr;
+    if (!recording.read_dict_item(dict, name)) return nullptr;
     if (PyObject* found = PyDict_GetItemWithError(dict, name)) return found;
   }
   return nullptr;
@@ -32,13 +32,14 @@ static bool lets_exit_pass(PyObject* caught) {
 
 // Walks through the handlers that GeneratorExit meets. Those that only compare it with classes it is none of,
 // and raise it again, run no code of the program's.
-bool Recording::closes_unheard(const Frame* waiting, const DecodedCode& code) {
+static bool closes_unheard(Recording& recording, const Frame* waiting, const DecodedCode& code) {
   const Handler* handler = code.handler_at(cpython::raise_unit(waiting));
   const Instruction* at = handler != nullptr ? code.at_unit(code.start + handler->target) : nullptr;
   std::vector<PyObject*> classes;  // loaded and not compared yet
   while (at != nullptr) {
     switch (at->opcode) {
-      case Opcode::CALL_INTRINSIC_1:  // from 3.12 on around every generator: it turns StopIteration into an error
+      case Opcode::CALL_INTRINSIC_1:  // from 3.12 on around every generator: it turns StopIteration into an
+                                      // error
       case Opcode::PUSH_EXC_INFO:
       case Opcode::COPY:
       case Opcode::POP_EXCEPT:
@@ -47,7 +48,8 @@ bool Recording::closes_unheard(const Frame* waiting, const DecodedCode& code) {
         at++;
         break;
       case Opcode::LOAD_GLOBAL:
-        classes.push_back(global_of(waiting, PyTuple_GET_ITEM(waiting->code->co_names, at->argument >> 1)));
+        classes.push_back(
+            global_of(recording, waiting, PyTuple_GET_ITEM(waiting->code->co_names, at->argument >> 1)));
         at++;
         break;
       case Opcode::POP_JUMP_IF_FALSE:
@@ -73,7 +75,7 @@ bool Recording::leaves_generators() {
     const Frame* waiting = cpython::generator_frame(object.get());
     CodeState* state = Engine::get().code_state(waiting->code);
     const DecodedCode* code = state != nullptr ? decoded(*state, waiting->code) : nullptr;
-    if (code == nullptr || !closes_unheard(waiting, *code)) return true;
+    if (code == nullptr || !closes_unheard(*this, waiting, *code)) return true;
   }
   return false;
 }

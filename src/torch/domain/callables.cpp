@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "torch/domain/default_device.h"
+#include "torch/domain/scripted.h"
 
 namespace stator {
 namespace {
@@ -264,9 +265,7 @@ CallKind classify_torch_callable(PyObject* callable) {
   }
   // Scripted functions call operators, as their Python code would; under autograd they make a history of
   // their own.
-  static PyTypeObject* const script = class_of_torch("ScriptFunction");
-  if (script != nullptr && PyObject_TypeCheck(callable, script))
-    return c10::GradMode::is_enabled() ? CallKind::script : CallKind::tensor;
+  if (is_scripted(callable)) return c10::GradMode::is_enabled() ? CallKind::script : CallKind::tensor;
   return CallKind::unknown;
 }
 

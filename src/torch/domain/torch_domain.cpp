@@ -26,6 +26,7 @@
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
 #include "torch/domain/opaque_call.h"
+#include "torch/domain/scripted.h"
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
@@ -94,7 +95,8 @@ DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject*
     const bool is_differentiable =
         at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
     if (tensor.requires_grad() == requires_grad || !tensor.is_leaf() || !is_differentiable) return made;
-    if (tensor.is_view() || !session.changes_tensors) return refused;
+    const bool existed = as_tracer(tensor) == nullptr;
+    if ((existed && tensor.is_view()) || !session.changes_tensors) return refused;
     session.record_requires_grad(tensor, requires_grad);
     return made;
   }
@@ -338,6 +340,7 @@ class TorchDomain final : public Domain {
   Ref<> called_instead(PyObject* callable) const override { return asks_without_device(callable); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
+  const char* python_form(PyObject* callable) const override { return stator::python_form(callable); }
   // torch keeps functions of its own away from Dynamo.
   const char* passes_on_to(PyCodeObject* code) const override {
     static PyObject* const inner = []() -> PyObject* {

@@ -43,6 +43,25 @@ bool max_pool2d(const Call& call, Answer& answer) {
                        call.boolean(5));
 }
 
+// max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode): without a gradient a kernel of its
+// own, else that of two dimensions, with its indices.
+bool max_pool1d(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || !input.device.is_cpu() || call.requires_grad(0)) return false;
+  if ((input.dim() != 2 && input.dim() != 3) || numel(input) == 0) return false;
+  const auto one = [&](int i, const Size& otherwise) {
+    const Sizes given = call.sizes(i);
+    return given.empty() ? otherwise : given[0];
+  };
+  const Size window = one(1, Size(0));
+  Sizes sizes = input.sizes;
+  if (!pooled_length(input.sizes.back(), window, one(2, window), one(3, Size(0)), one(4, Size(1)),
+                     call.boolean(5), sizes.back()))
+    return false;
+  answer.fresh(fresh_like(input, sizes, contiguous_strides(sizes)));
+  return true;
+}
+
 // avg_pool2d(self, kernel_size, stride, padding, ceil_mode, …)
 bool avg_pool2d(const Call& call, Answer& answer) {
   if (!c10::isFloatingType(call.tensor(0).dtype) && call.tensor(0).dtype != ScalarType::Long) return false;
@@ -130,6 +149,7 @@ bool max_unpool2d(const Call& call, Answer& answer) {
 }
 
 constexpr RuleEntry kRules[] = {
+    {"aten::max_pool1d", max_pool1d},
     {"aten::max_pool2d", max_pool2d},
     {"aten::avg_pool2d", avg_pool2d},
     {"aten::_adaptive_avg_pool2d", adaptive_avg_pool2d},
