@@ -183,6 +183,9 @@ class Domain {
   virtual std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
+  // Whether captures can be made in the thread's present modes. They may end: a function that is called under
+  // them is not given up.
+  virtual bool captures_now() const { return true; }
   // `place` says where the program stands, as a line of `lines`, and outlives the capture; `backend` is the
   // one that compile will be given. nullptr with a Python error set.
   virtual std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,

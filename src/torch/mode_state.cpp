@@ -72,6 +72,7 @@ bool under_unsupported_mode() {
   const auto included = c10::impl::tls_local_dispatch_key_set().included_;
   return c10::impl::TorchDispatchModeTLS::any_modes_set() ||
          included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) ||
+         included.has(c10::DispatchKey::Tracer) ||  // torch.jit.trace
          !at::SavedTensorDefaultHooks::get_tls_state().stack.empty();
 }
 

@@ -35,8 +35,8 @@ ModeState current_modes();
 // and of every capture's guards.
 uint64_t kernel_settings();
 
-// Modes of the thread whose Python code sees every operator or tensor (dispatch modes, saved tensor hooks,
-// functorch's transforms): nothing is captured under them. For torch-function modes see
+// Modes of the thread that see every operator or tensor (dispatch modes, saved tensor hooks, functorch's
+// transforms, torch.jit.trace): nothing is captured under them. For torch-function modes see
 // domain/default_device.h.
 bool under_unsupported_mode();
 

@@ -1,6 +1,7 @@
 // capture/programs/capture_cache.cpp: finding a capture that serves a call, or making one.
 #include "capture/programs/capture_cache.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "capture/hook/engine.h"
@@ -36,6 +37,7 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
   if (!options.whole && awaits_module()) return Answer::native;
   const bool breaks_often = !options.whole && static_cast<int>(stops_.size()) >= limit;
   if (!may_capture || breaks_often || Engine::get().capturing) return Answer::native;
+  if (!options.whole && !domain.captures_now()) return await_modes();
   if (!entries_.empty()) {
     misses_.push_back(failed);
     if (!listener.captures_again(failed)) return Answer::raised;
@@ -99,6 +101,18 @@ bool CaptureCache::awaits_module() const {
   const bool is_loaded = name && PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()) != nullptr;
   PyErr_Clear();
   return !is_loaded;
+}
+
+// The function runs as it is until the caller has left modes under which nothing is captured; told once.
+CaptureCache::Answer CaptureCache::await_modes() {
+  const auto is_told = [](const CaptureStop& stop) { return stop.code == BreakCode::kUnsupportedMode; };
+  if (std::none_of(stops_.begin(), stops_.end(), is_told)) {
+    CaptureStop why;
+    why.code = BreakCode::kUnsupportedMode;
+    stops_.push_back(std::move(why));
+    Engine::get().statistics.stops++;
+  }
+  return Answer::native;
 }
 
 void CaptureCache::give_up() {

@@ -3,7 +3,8 @@
 // A call is served by the first capture whose guards hold. If none does, the call is captured, until the
 // limit is reached: from then on the function runs as it is. A way through the function that breaks is tried
 // as often as the limit says beside those that are captured; a function whose first capture breaks is given
-// up, unless a module was to be loaded: then it is tried again when that is there.
+// up, unless a module was to be loaded: then it is tried again when that is there. Under modes that nothing
+// is captured in it runs as it is, and is captured when the caller has left them.
 #ifndef STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
 #define STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
 
@@ -63,6 +64,7 @@ class CaptureCache {
 
  private:
   bool awaits_module() const;
+  Answer await_modes();
   static Answer serve(const Entry& entry, const Call& call, CallValues& values, PyObject** result);
   Answer capture(const Domain& domain, PyObject* function, const Call& call, const CaptureOptions& options,
                  int limit, CacheListener& listener, CallValues& values, PyObject** result);

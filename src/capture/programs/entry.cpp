@@ -26,7 +26,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     {
       const AtomicScope until_undone(true);
       UserStack stack;
-      std::unique_ptr<DomainCapture> capture = domain.begin(stack.lines(), stack, options.backend);
+      std::unique_ptr<DomainCapture> capture;
+      if (domain.captures_now()) capture = domain.begin(stack.lines(), stack, options.backend);
       if (!capture) {
         PyErr_Clear();
         why.code = BreakCode::kUnsupportedMode;

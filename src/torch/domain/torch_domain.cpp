@@ -374,12 +374,9 @@ class TorchDomain final : public Domain {
     return current_modes().word() | kernel_settings() << 32 | device.value_or(0) << 40 |
            uint64_t{!device || under_unsupported_mode()} << 63;
   }
+  bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,
                                        PyObject* backend) const override {
-    if (under_unsupported_mode() || !default_device()) {
-      PyErr_SetString(PyExc_RuntimeError, "a mode of torch whose Python code sees every operator is active");
-      return nullptr;
-    }
     try {
       lines->set_library(torch_folder());
       return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend);
