@@ -6,8 +6,6 @@
 
 #include <cmath>
 
-#include "core/shape/text.h"
-
 namespace stator {
 namespace {
 
@@ -67,11 +65,9 @@ class ExprNode final : public c10::SymNodeImpl {
   }
   bool bool_() override { return compare(Comparison::ne, number_, SymNumber::of(Size(0))); }
   bool has_hint() override { return true; }
+  // Messages of torch's errors show sizes, and the program may read them: a number that is shown is fixed.
   std::string str() override {
-    if (number_.real) return shape::text(*context_, *number_.real);
-    if (number_.is_real) return std::to_string(number_.constant);
-    return context_ ? shape::text(*context_, number_.integer.dim())
-                    : std::to_string(number_.integer.dim().number());
+    return number_.is_real ? std::to_string(fixed()) : std::to_string(number_.integer.specialize());
   }
   std::optional<int64_t> constant_int() override { return maybe_as_int(); }
   std::optional<int64_t> maybe_as_int() override {

@@ -5,6 +5,7 @@ import functools
 import logging
 import sys
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from stator.config import config
@@ -41,6 +42,7 @@ def compile_graph(
             compiled = backend(module, examples)
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
+        compiled = _past_hooks(compiled, module)
     except Exception as error:
         if not config.suppress_errors:
             raise BackendFailed(backend, error) from error
@@ -55,6 +57,20 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+def _past_hooks(compiled: Any, module: Any) -> Any:
+    """What runs the graph and nothing else, where a backend gives its module back, or the module's forward.
+
+    A call of the module would run the hooks of all modules, on one that the program does not have; so does a
+    forward whose code is yet to be made.
+    """
+    is_module = compiled is module and not (module._forward_hooks or module._forward_pre_hooks)
+    if not is_module and not (isinstance(compiled, MethodType) and compiled == module.forward):
+        return compiled
+    if hasattr(module, "real_recompile"):
+        module.real_recompile()
+    return module.forward
 
 
 def _symbolic_examples(module: Any) -> list[Any]:

@@ -216,6 +216,37 @@ def test_wrong_answers_of_a_backend_are_errors() -> None:
         compiled(torch.ones(1))
 
 
+@pytest.mark.parametrize(
+    "backend",
+    ["eager", lambda gm, examples: gm, lambda gm, examples: gm.forward],
+    ids=["eager", "gm", "forward"],
+)
+def test_hooks_of_all_modules_do_not_see_the_graph(backend: Any) -> None:
+    """The graph runs in a module too, but it is not one of the program's."""
+    linear = nn.Linear(3, 3)
+    x = torch.ones(2, 3)
+    seen: list[str] = []
+
+    def hook(module: nn.Module, args: Any, out: torch.Tensor) -> torch.Tensor:
+        seen.append(type(module).__name__)
+        return out * 2
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return linear(x) + 1  # type: ignore[no-any-return]
+
+    compiled = stator.compile(program, backend=backend)
+    assert torch.equal(compiled(x), program(x))
+    handle = nn.modules.module.register_module_forward_hook(hook)
+    try:
+        for _ in range(3):
+            seen.clear()
+            assert torch.equal(compiled(x), linear.forward(x) * 2 + 1)
+            assert seen == ["Linear"]
+    finally:
+        handle.remove()
+    assert torch.equal(compiled(x), program(x))
+
+
 def test_contexts_of_a_backend() -> None:
     entered: list[str] = []
 

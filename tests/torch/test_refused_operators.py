@@ -51,6 +51,45 @@ def test_the_handler_is_captured(name: str, backend: str) -> None:
     assert [entry["hits"] for entry in compiled.entries] == [1, 2]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_messages_show_numbers_where_sizes_are_symbols(name: str, backend: str) -> None:
+    operator, good, bad = REFUSED[name]
+
+    def program(x: Tensor) -> tuple[Any, str]:
+        try:
+            return operator(x), ""
+        except (RuntimeError, IndexError) as error:
+            return x * 2 + 1, f"{type(error).__name__}: {error}"
+
+    compiled = stator.compile(program, backend=backend, dynamic=True)
+    for shape in (bad, (*bad[:-1], bad[-1] + 6), good, (bad[0] + 5, *bad[1:]), bad):
+        x = torch.randn(shape)
+        for found, wanted in zip(compiled(x), program(x), strict=True):
+            assert torch.equal(found, wanted) if isinstance(found, Tensor) else found == wanted
+
+
+def test_items_until_there_are_no_more() -> None:
+    """The index is refused by torch's bindings, before there is an operator."""
+
+    def program(x: Tensor) -> tuple[Tensor, int, str]:
+        total, i = x[0], 1
+        try:
+            while True:
+                total = total + x[i]
+                i += 1
+        except IndexError as error:
+            return total, i, str(error)
+
+    compiled = stator.compile(program, backend="native", dynamic=True)
+    for rows in (3, 3, 5, 4, 3):
+        x = torch.randn(rows)
+        found, wanted = compiled(x), program(x)
+        assert torch.equal(found[0], wanted[0])
+        assert found[1:] == wanted[1:]
+    assert len(compiled.entries) == 3
+
+
 def test_sizes_that_vary() -> None:
     def program(x: Tensor) -> Tensor:
         try:
