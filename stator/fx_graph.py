@@ -187,6 +187,8 @@ class GraphBuilder:
                 self._exit(args[0].type, _exit_autocast, line)
             case "stator::set_default_dtype":
                 self._function(torch.set_default_dtype, tuple(args), line)
+            case "stator::set_attention_kernels":
+                self._function(set_attention_kernels, tuple(args), line)
             case _:
                 raise NotImplementedError(f"torch.fx has no form of {name}")
 
@@ -219,6 +221,19 @@ class GraphBuilder:
 
     def _make(self, key: str, number: int) -> Any:
         return self._fakes[number] if key == "val" else traceback_text(self._stack_of(number))
+
+
+_ATTENTION_SETTERS = tuple(
+    getattr(torch._C, f"_set_sdp_use_{name}")
+    for name in ("math", "flash", "mem_efficient", "cudnn", "overrideable")
+)
+
+
+def set_attention_kernels(enabled: list[bool], order: list[int]) -> None:
+    """What `torch.nn.attention.sdpa_kernel` sets: for each kernel, by its number, whether it may be used."""
+    for setter, value in zip(_ATTENTION_SETTERS, enabled, strict=True):
+        setter(value)
+    torch._C._set_sdp_priority_order(order)
 
 
 def calculate(function: Callable[..., Any], left: Any, right: Any) -> Any:

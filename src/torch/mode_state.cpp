@@ -45,10 +45,11 @@ void append_autocast(ir::Graph& graph, ir::DeviceType device, const AutocastStat
 
 uint64_t ModeState::word() const {
   uint64_t word = (grad ? 1 : 0) | (inference ? 2 : 0) | (cpu.enabled ? 4 : 0) | (cuda.enabled ? 8 : 0);
+  static_assert(static_cast<int>(c10::ScalarType::NumOptions) <= 64, "six bits for each");
   word |= static_cast<uint64_t>(default_dtype) << 8;
-  word |= static_cast<uint64_t>(cpu.dtype) << 16;
-  word |= static_cast<uint64_t>(cuda.dtype) << 24;
-  return word;
+  word |= static_cast<uint64_t>(cpu.dtype) << 14;
+  word |= static_cast<uint64_t>(cuda.dtype) << 20;
+  return word | attention.word() << 26;
 }
 
 ModeState current_modes() {
@@ -59,13 +60,13 @@ ModeState current_modes() {
   state.cpu = autocast_state(c10::kCPU);
   state.cuda = autocast_state(c10::kCUDA);
   state.autocast_cache = at::autocast::is_autocast_cache_enabled();
+  state.attention = AttentionKernels::current();
   return state;
 }
 
 uint64_t kernel_settings() {
   const at::Context& context = at::globalContext();
-  return (context.deterministicAlgorithms() ? 1 : 0) | (context.userEnabledFlashSDP() ? 2 : 0) |
-         (context.userEnabledMathSDP() ? 4 : 0) | (context.userEnabledMkldnn() ? 8 : 0);
+  return (context.deterministicAlgorithms() ? 1 : 0) | (context.userEnabledMkldnn() ? 2 : 0);
 }
 
 bool under_unsupported_mode() {
@@ -101,6 +102,7 @@ void append_mode_nodes(ir::Graph& graph, const ModeState& base, const ModeState&
   if (from.default_dtype != to.default_dtype) {
     append(graph, ir::op::kSetDefaultDType, {Operand::of(static_cast<ir::DType>(to.default_dtype))}, line);
   }
+  if (from.attention != to.attention) to.attention.append_node(graph, line);
 }
 
 }  // namespace stator

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "torch/attention_kernels.h"
 
 namespace stator {
 
@@ -23,9 +24,11 @@ struct ModeState {
   AutocastState cpu;
   AutocastState cuda;
   bool autocast_cache = true;
+  AttentionKernels attention;
   bool operator==(const ModeState&) const = default;
 
-  // All of it in one word, for memo keys.
+  // All of it in the low bits of one word, for memo keys and guards; bits 4 to 7 are left free.
+  static constexpr int kBits = 26 + AttentionKernels::kBits;
   uint64_t word() const;
 };
 
@@ -33,6 +36,7 @@ ModeState current_modes();
 
 // Settings of the process that change which kernel answers, and so the layout of results: part of memo keys
 // and of every capture's guards.
+constexpr int kKernelSettingsBits = 2;
 uint64_t kernel_settings();
 
 // Modes of the thread that see every operator or tensor (dispatch modes, saved tensor hooks, functorch's

@@ -299,6 +299,12 @@ ir::ValueId Session::output_value(const SymNumber& number) {
 
 void Session::finish(std::span<const ir::ValueId> outputs) {
   record_modes();
+  // Every run leaves autocast and inference mode by itself; one that was compiled knows no others, either.
+  const ModeState& caller = caller_modes_;
+  if (modes_.inference != caller.inference || modes_.cpu != caller.cpu || modes_.cuda != caller.cuda ||
+      (!changes_tensors &&
+       (modes_.default_dtype != caller.default_dtype || modes_.attention != caller.attention)))
+    note_break(BreakCode::kUnsupportedMode, "it is still set when the function returns");
   graph.set_outputs(outputs);
 }
 

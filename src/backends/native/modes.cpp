@@ -10,6 +10,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "torch/attention_kernels.h"
+
 namespace stator::native {
 
 namespace {
@@ -36,6 +38,7 @@ void write_autocast(c10::DeviceType device, const Autocast& state) {
 struct ModeStack::Entered {
   bool grad = true;
   c10::ScalarType default_dtype = c10::ScalarType::Float;
+  AttentionKernels attention;
   std::optional<c10::InferenceMode> inference;
   std::array<std::optional<Autocast>, 2> autocast;  // the caller's state, by slot
 
@@ -61,6 +64,7 @@ ModeStack::~ModeStack() {
   if (c10::get_default_dtype_as_scalartype() != entered_->default_dtype) {
     c10::set_default_dtype(c10::scalarTypeToTypeMeta(entered_->default_dtype));
   }
+  if (AttentionKernels::current() != entered_->attention) entered_->attention.make_current();
 }
 
 void ModeStack::apply(ir::OpId op, const torch::jit::Stack& arguments) {
@@ -68,6 +72,7 @@ void ModeStack::apply(ir::OpId op, const torch::jit::Stack& arguments) {
     entered_ = std::make_unique<Entered>();
     entered_->grad = c10::GradMode::is_enabled();
     entered_->default_dtype = c10::get_default_dtype_as_scalartype();
+    entered_->attention = AttentionKernels::current();
   }
   if (op == ir::op::kSetGradEnabled) {
     c10::GradMode::set_enabled(arguments[0].toBool());
@@ -85,6 +90,8 @@ void ModeStack::apply(ir::OpId op, const torch::jit::Stack& arguments) {
     entered_->leave_autocast(arguments[0].toDevice().type());
   } else if (op == ir::op::kSetDefaultDType) {
     c10::set_default_dtype(c10::scalarTypeToTypeMeta(arguments[0].toScalarType()));
+  } else if (op == ir::op::kSetAttentionKernels) {
+    AttentionKernels::from(arguments[0].toBoolList(), arguments[1].toIntList()).make_current();
   } else {
     throw std::runtime_error("a mode that replay does not know");
   }

@@ -44,6 +44,12 @@ const Names kPure = {
     "_is_torch_function_all_disabled",
     "_is_torch_function_mode_enabled",
     "_get_deterministic_algorithms",
+    "_get_math_sdp_enabled",
+    "_get_flash_sdp_enabled",
+    "_get_mem_efficient_sdp_enabled",
+    "_get_cudnn_sdp_enabled",
+    "_get_overrideable_sdp_enabled",
+    "_get_sdp_priority_order",
     "_len_torch_function_stack",
     "_len_torch_dispatch_stack",
     "_log_api_usage_once",
@@ -75,7 +81,9 @@ const Names kModes = {
     "_set_grad_enabled",          "set_autocast_enabled",       "set_autocast_dtype",
     "set_autocast_cache_enabled", "autocast_increment_nesting", "autocast_decrement_nesting",
     "clear_autocast_cache",       "set_autocast_cpu_enabled",   "set_autocast_cpu_dtype",
-    "_set_default_dtype",
+    "_set_default_dtype",         "_set_sdp_use_math",          "_set_sdp_use_flash",
+    "_set_sdp_use_mem_efficient", "_set_sdp_use_cudnn",         "_set_sdp_use_overrideable",
+    "_set_sdp_priority_order",
 };
 // Methods of tensors that are no operators by name and still only look at metadata or call operators.
 const Names kTensorMethods = {

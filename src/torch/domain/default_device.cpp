@@ -48,6 +48,7 @@ std::optional<uint64_t> default_device() {
     return std::nullopt;
   }
   const c10::Device found = reinterpret_cast<THPDevice*>(device.get())->device;
+  static_assert((c10::COMPILE_TIME_MAX_DEVICE_TYPES + 1) << 8 <= 1 << kDefaultDeviceBits);
   return (static_cast<uint64_t>(found.type()) + 1) << 8 | static_cast<uint8_t>(found.index() + 1);
 }
 

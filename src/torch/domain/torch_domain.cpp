@@ -143,6 +143,7 @@ class TorchCapture final : public DomainCapture {
       at::autocast::set_autocast_dtype(kAutocastDevices[i], autocast_[i].second);
     }
     at::autocast::set_autocast_cache_enabled(autocast_cache_);
+    if (AttentionKernels::current() != attention_) attention_.make_current();
     for (int nesting = autocast_nesting(); nesting > autocast_nesting_; nesting--)
       at::autocast::decrement_nesting();
   }
@@ -307,6 +308,7 @@ class TorchCapture final : public DomainCapture {
   at::ScalarType default_dtype_ = c10::get_default_dtype_as_scalartype();
   static constexpr std::array kAutocastDevices = {c10::kCPU, c10::kCUDA};
   std::array<std::pair<bool, at::ScalarType>, 2> autocast_{};
+  AttentionKernels attention_ = AttentionKernels::current();
   bool autocast_cache_ = at::autocast::is_autocast_cache_enabled();
   int autocast_nesting_ = autocast_nesting();
   static int autocast_nesting() {
@@ -371,7 +373,9 @@ class TorchDomain final : public Domain {
   }
   uint64_t modes() const override {
     const std::optional<uint64_t> device = default_device();
-    return current_modes().word() | kernel_settings() << 32 | device.value_or(0) << 40 |
+    constexpr int device_at = ModeState::kBits + kKernelSettingsBits;
+    static_assert(device_at + kDefaultDeviceBits <= 63);
+    return current_modes().word() | kernel_settings() << ModeState::kBits | device.value_or(0) << device_at |
            uint64_t{!device || under_unsupported_mode()} << 63;
   }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
