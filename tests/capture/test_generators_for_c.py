@@ -63,7 +63,7 @@ CONSUMERS: dict[str, Callable[[], Any]] = {
     "in": lambda: 15 in Steps(),
     "unpacked": lambda: unpacked(),
     "view": lambda: [item.value * n for n, item in zip((1, 2), View(), strict=False)],
-    "view map": lambda: [item.value for item in map(lambda item: item, View())],
+    "view map": lambda: [item.value for item in map(lambda item: item, View())],  # noqa: C417
     "view first": lambda: next(iter(View())).value + STEP,
     "view sorted": lambda: [item.value for item in sorted(View(), key=lambda item: -item.value)],
 }

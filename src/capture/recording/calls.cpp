@@ -15,21 +15,9 @@ namespace stator {
 
 using cpython::Frame;
 
-// operator.pos
-static PyObject* identity_function() {
-  static PyObject* const function = module_attribute("_operator", "pos").release();
-  return function;
-}
-
-// Of functools.lru_cache, or a method of it.
-static bool is_cached_function(PyObject* callable) {
+bool Recording::is_cached_function(PyObject* callable) {
   if (Py_IS_TYPE(callable, &PyMethod_Type)) callable = PyMethod_GET_FUNCTION(callable);
   return std::string_view(Py_TYPE(callable)->tp_name) == "functools._lru_cache_wrapper";
-}
-
-// numpy.sqrt and the like.
-static bool is_number_function(PyObject* callable) {
-  return std::string_view(Py_TYPE(callable)->tp_name) == "numpy.ufunc";
 }
 
 // A wrapper that only passes its arguments on gives way to the function that it calls.
@@ -107,18 +95,8 @@ bool Recording::before_call(const Instruction& instruction, Frame* frame, PyObje
   const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
   PyObject*& callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
   PyObject** const arguments = has_self ? base + 1 : base + 2;
-  if ((has_symbols_ || capture_.has_symbols()) && sp - arguments == 1 && domain_.is_symbolic(arguments[0])) {
-    // int(n) is n itself, and so is float(f): the classes would ask for the number.
-    PyTypeObject* own = PyIndex_Check(arguments[0]) ? &PyLong_Type : &PyFloat_Type;
-    if (callable == reinterpret_cast<PyObject*>(own)) Py_SETREF(callable, Py_NewRef(identity_function()));
-  }
-  if ((has_symbols_ || capture_.has_symbols()) &&
-      (is_cached_function(callable) || is_number_function(callable))) {
-    // What a cache keeps outlives the symbols of this capture, and NumPy knows nothing of them.
-    for (PyObject** argument = arguments; argument != sp; argument++) {
-      if (!use_number(*argument)) return false;
-    }
-  }
+  if ((has_symbols_ || capture_.has_symbols()) && !before_symbols_are_given(callable, arguments, sp))
+    return false;
   return look_through(callable) && before_call_with(callable, arguments, sp - arguments);
 }
 
@@ -171,7 +149,7 @@ bool Recording::before_instance_call(PyObject* callable, PyObject* const* argume
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
     return before_getter(callable, arguments, count);
   if (PyWeakref_CheckRefExact(callable)) return read_reference(callable);
-  if (is_number_function(callable)) return before_number_function(callable, arguments, count);
+  if (name == "numpy.ufunc") return before_number_function(callable, arguments, count);
   if (draws_random_numbers(callable)) return stop(BreakCode::kRandomState, text_of_call(callable));
   return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }
@@ -180,7 +158,11 @@ std::string Recording::text_of_call(PyObject* callable) {
   auto text = Ref<>::steal(_PyObject_FunctionStr(callable));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 == nullptr) PyErr_Clear();
-  return utf8 != nullptr ? utf8 : Py_TYPE(callable)->tp_name;
+  std::string shown = utf8 != nullptr ? utf8 : Py_TYPE(callable)->tp_name;
+  // pybind11 gives its functions a class, with a name that says nothing.
+  if (const size_t record = shown.find("pybind11_detail_function_record"); record != std::string::npos)
+    shown.erase(record, shown.find('.', record) + 1 - record);
+  return shown;
 }
 
 // The descriptor behind a method of `owner` that is implemented by `method`, where a class of its defines it

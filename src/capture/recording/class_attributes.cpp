@@ -95,4 +95,9 @@ bool Recording::before_class_attribute_write(PyTypeObject* type, PyObject* name,
   return journal_.class_attribute(type, one.get());
 }
 
+PyTypeObject* Recording::class_with(PyObject* dict) const {
+  const auto found = class_dicts_.find(dict);
+  return found == class_dicts_.end() ? nullptr : found->second;
+}
+
 }  // namespace stator

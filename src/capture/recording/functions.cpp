@@ -60,6 +60,13 @@ bool Recording::pin_module_function(PyFunctionObject* function) {
   return read_dict_item(dict, function->func_name);
 }
 
+void Recording::bound(cpython::Frame* frame) {
+  const PyCodeObject* code = frame->code;
+  if (!(code->co_flags & CO_VARKEYWORDS)) return;
+  const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
+  if (PyObject* keywords = frame->localsplus[index]) make_fresh(keywords);
+}
+
 void Recording::know_by_structure(PyFunctionObject* function) {
   proven_function_ = function;
   PyObject* closure = function->func_closure;

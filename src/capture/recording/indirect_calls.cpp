@@ -6,38 +6,12 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
-#include "capture/hook/atomic_capture.h"
-#include "capture/hook/engine.h"
 #include "capture/recording/module_attribute.h"
+#include "capture/recording/paused_capture.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
-
-// What is called runs as if there were no capture, while this lives.
-class Recording::Pause {
- public:
-  explicit Pause(DomainCapture& capture)
-      : capture_(capture),
-        mode_(thread_context.change_mode(Mode::off)),
-        recording_(thread_context.recording) {
-    capture_.pause();
-    thread_context.recording = nullptr;
-  }
-  ~Pause() {
-    thread_context.change_mode(mode_);
-    thread_context.recording = recording_;
-    capture_.resume();
-  }
-  Pause(const Pause&) = delete;
-  Pause& operator=(const Pause&) = delete;
-
- private:
-  DomainCapture& capture_;
-  Mode mode_;
-  Recording* recording_;
-  AtomicScope others_may_run_{false};
-};
 
 Recording::Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards, UserStack& stack)
     : domain_(domain), capture_(capture), guards_(guards), stack_(stack) {
@@ -79,9 +53,14 @@ bool Recording::before_partial(PyObject* partial, PyObject* const* arguments, Py
   return before_call_with(inner.get(), all.data(), static_cast<Py_ssize_t>(all.size()));
 }
 
-// A cached function is executed, not captured: what it gives later is what the cache holds, which is guarded.
-// Made in the run, or a copy that stands for an argument: nobody may keep it.
+// Made in the run, or a copy that stands for an argument: nobody may keep it. A symbol means nothing later.
 bool Recording::is_of_this_call(PyObject* object) const {
+  if (domain_.is_immutable(object)) return domain_.is_symbolic(object);
+  if (PyFrozenSet_CheckExact(object)) {
+    const Ref<> items = Ref<>::steal(PySequence_Tuple(object));
+    if (!items) PyErr_Clear();
+    return !items || is_of_this_call(items.get());
+  }
   if (!PyTuple_CheckExact(object)) return reads_freely(object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
     if (is_of_this_call(PyTuple_GET_ITEM(object, i))) return true;
@@ -89,6 +68,7 @@ bool Recording::is_of_this_call(PyObject* object) const {
   return false;
 }
 
+// A cached function is executed, not captured: what it gives later is what the cache holds, which is guarded.
 bool Recording::before_cached_call(PyObject* cache, PyObject* const* arguments, Py_ssize_t count) {
   if (!is_known(cache)) return stop(BreakCode::kUnguardable, "a cached function of unknown origin is called");
   if (is_fresh(cache)) return stop(BreakCode::kUnknownFunction, "a cached function that was made here");
@@ -112,7 +92,7 @@ bool Recording::before_cached_call(PyObject* cache, PyObject* const* arguments, 
   }
   cached_results_ = results;
   pending_.back().kind = Pending::cached;
-  pause_ = std::make_unique<Pause>(capture_);
+  pause_ = std::make_unique<PausedCapture>(capture_);
   return true;
 }
 

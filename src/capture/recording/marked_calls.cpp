@@ -1,8 +1,7 @@
 // capture/recording/marked_calls.cpp: calls of callables that the user has marked.
 #include "capture/cpython/exported.h"
-#include "capture/hook/atomic_capture.h"
-#include "capture/hook/engine.h"
 #include "capture/marks/mark.h"
+#include "capture/recording/paused_capture.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -14,31 +13,6 @@ std::string name_of(PyObject* function) {
   if (utf8 == nullptr) PyErr_Clear();
   return utf8 != nullptr ? utf8 : Py_TYPE(function)->tp_name;
 }
-
-// The thread does not capture while this lives.
-class PausedCapture {
- public:
-  explicit PausedCapture(DomainCapture& capture)
-      : capture_(capture),
-        mode_(thread_context.change_mode(Mode::off)),
-        recording_(thread_context.recording) {
-    thread_context.recording = nullptr;
-    capture_.pause();
-  }
-  ~PausedCapture() {
-    capture_.resume();
-    thread_context.recording = recording_;
-    thread_context.change_mode(mode_);
-  }
-  PausedCapture(const PausedCapture&) = delete;
-  PausedCapture& operator=(const PausedCapture&) = delete;
-
- private:
-  DomainCapture& capture_;
-  Mode mode_;
-  Recording* recording_;
-  AtomicScope others_may_run_{false};
-};
 
 }  // namespace
 

@@ -10,8 +10,11 @@ namespace stator {
 // by eval, such as the constructor of a named tuple, may be empty.
 inline Ref<> module_of(const char* name) {
   const auto text = Ref<>::steal(PyUnicode_FromString(name));
-  return Ref<>::steal(text ? PyImport_ImportModuleLevelObject(text.get(), nullptr, nullptr, nullptr, 0)
-                           : nullptr);
+  if (!text) return {};
+  // The import gives the package of a module that is inside of one.
+  const auto package =
+      Ref<>::steal(PyImport_ImportModuleLevelObject(text.get(), nullptr, nullptr, nullptr, 0));
+  return Ref<>::steal(package ? PyImport_GetModule(text.get()) : nullptr);
 }
 
 inline Ref<> module_attribute(const char* module, const char* name) {

@@ -24,6 +24,8 @@
 
 namespace stator {
 
+class PausedCapture;
+
 class Recording {
  public:
   Recording(const Domain& domain, DomainCapture& capture, GuardSet& guards, UserStack& stack);
@@ -46,12 +48,7 @@ class Recording {
   // Before a function's frame is entered, however it was called.
   bool entering(PyFunctionObject* function, PyObject* first_argument);
   // A frame whose arguments were just bound: its **kwargs dictionary was made for it.
-  void bound(cpython::Frame* frame) {
-    const PyCodeObject* code = frame->code;
-    if (!(code->co_flags & CO_VARKEYWORDS)) return;
-    const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
-    if (PyObject* keywords = frame->localsplus[index]) make_fresh(keywords);
-  }
+  void bound(cpython::Frame* frame);
   // Whether a frame is none of the program's: the domain's own code, or code that is executed, not captured.
   bool outside() const { return capture_.runs_own_code(); }
   // A call of a function whose result the user wants kept as a constant: made outside of the capture.
@@ -195,6 +192,7 @@ class Recording {
   static constexpr size_t kMostInstructions = 10'000'000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool look_through(PyObject*& callable);
+  static bool is_cached_function(PyObject* callable);  // of functools.lru_cache, or a method of it
   bool follow_call(PyObject*& callable);
   static bool is_followed(PyObject* callable);
   bool before_followed_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
@@ -267,10 +265,7 @@ class Recording {
                        [&](PyTypeObject* given) { return PyType_IsSubtype(given, type) != 0; });
   }
   // Of those whose dictionaries were given out by dict_of_class; nullptr: another one.
-  PyTypeObject* class_with(PyObject* dict) const {
-    const auto found = class_dicts_.find(dict);
-    return found == class_dicts_.end() ? nullptr : found->second;
-  }
+  PyTypeObject* class_with(PyObject* dict) const;
   void read_class_of(PyObject* object);
   bool read_kind(PyObject* value);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
@@ -311,7 +306,6 @@ class Recording {
     Ref<> instead;  // what captured code is to see, if it is something else
     int depth = 1;  // where it lies, counted from the top of the stack
   };
-  class Pause;
   void note_result(PyObject* result, bool made = false);
   bool note_cached_result(PyObject* result);
   void end_pause();
@@ -322,6 +316,7 @@ class Recording {
   // Where C code returned a symbolic number: what captured code is to see of it.
   void see_symbols(PyObject*& result);
   bool use_number(PyObject*& operand);
+  bool before_symbols_are_given(PyObject*& callable, PyObject** arguments, PyObject** end);
   bool use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool see_place(PyObject* container, PyObject* key, PyObject* value);
   bool see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name);
@@ -380,7 +375,7 @@ class Recording {
   std::vector<Pending> pending_;
   PyObject** stored_ = nullptr;  // where the value lies that an instruction is about to write
   // A function that is executed, not captured, and the cache from which its result will come.
-  std::unique_ptr<Pause> pause_;
+  std::unique_ptr<PausedCapture> pause_;
   Py_ssize_t keywords_ = 0;  // of the call that is looked at: so many of its last arguments have names
   Ref<> cached_key_;
   PyObject* cached_results_ = nullptr;

@@ -1,6 +1,7 @@
 // capture/recording/symbols.cpp: numbers that are symbols of the capture: where C code made one, and where
 // only the number will do.
 #include "capture/cpython/exported.h"
+#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -44,15 +45,68 @@ bool Recording::use_number(PyObject*& operand) {
   return true;
 }
 
-// Before an instruction for which symbols are not made: methods of int and float, and ~.
+// Before an instruction for which symbols are not made: attributes of int and float, and ~.
 bool Recording::use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp) {
   if (instruction.opcode == Opcode::UNARY_INVERT) return use_number(sp[-1]);
   if (instruction.opcode != Opcode::LOAD_ATTR && instruction.opcode != Opcode::LOAD_METHOD) return true;
-  if (!domain_.is_symbolic(sp[-1])) return true;
   PyObject* name = PyTuple_GET_ITEM(frame->code->co_names, instruction.argument);
-  PyTypeObject* type = PyIndex_Check(sp[-1]) ? &PyLong_Type : &PyFloat_Type;
-  if (PyUnicode_READ_CHAR(name, 0) == '_' || _PyType_Lookup(type, name) == nullptr) return true;
-  return use_number(sp[-1]);
+  return PyUnicode_CompareWithASCIIString(name, "__class__") == 0 || use_number(sp[-1]);
+}
+
+namespace {
+
+PyObject* builtin(const char* name) { return module_attribute("builtins", name).release(); }
+
+// C code that takes int or float and nothing that only behaves so.
+bool wants_numbers(PyObject* callable, Py_ssize_t count) {
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type))
+    return PyDescr_TYPE(callable) == &PyLong_Type || PyDescr_TYPE(callable) == &PyFloat_Type;
+  if (std::string_view(Py_TYPE(callable)->tp_name) == "numpy.ufunc") return true;
+  static PyObject* const power = builtin("pow");
+  static PyObject* const others[] = {builtin("getattr"), builtin("hasattr"), builtin("vars"),
+                                     module_attribute("math", "ldexp").release()};
+  return (callable == power && count == 3) ||
+         std::find(std::begin(others), std::end(others), callable) != std::end(others);
+}
+
+// No Python code of its own answers isinstance.
+bool is_plain_class(PyObject* type) {
+  if (!PyTuple_CheckExact(type)) return Py_IS_TYPE(type, &PyType_Type);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type); i++) {
+    if (!is_plain_class(PyTuple_GET_ITEM(type, i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// What a call is to see of the symbols among its arguments.
+bool Recording::before_symbols_are_given(PyObject*& callable, PyObject** arguments, PyObject** end) {
+  const auto count = end - arguments;
+  if (count > 0 && count <= 2 && domain_.is_symbolic(arguments[0])) {
+    const bool is_int = PyIndex_Check(arguments[0]);
+    // int(n) is n itself, and so is float(f): the classes would ask for the number.
+    static PyObject* const identity = module_attribute("_operator", "pos").release();
+    if (count == 1 && callable == reinterpret_cast<PyObject*>(is_int ? &PyLong_Type : &PyFloat_Type))
+      Py_SETREF(callable, Py_NewRef(identity));
+    // Any number of its kind has the class that is asked for.
+    static PyObject* const asks_class = builtin("isinstance");
+    if (count == 2 && callable == asks_class && is_plain_class(arguments[1])) {
+      PyObject* alike = is_int ? PyLong_FromLong(0) : PyFloat_FromDouble(0);
+      if (alike == nullptr) return false;
+      Py_SETREF(arguments[0], alike);
+    }
+  }
+  // What a cache keeps outlives the symbols of this capture, those in tuples too.
+  const bool is_cached = is_cached_function(callable);
+  if (!is_cached && !wants_numbers(callable, count)) return true;
+  for (PyObject** argument = arguments; argument != end; argument++) {
+    if (!is_cached && !domain_.is_symbolic(*argument)) continue;
+    PyObject* plain = key_of(*argument).release();
+    if (plain == nullptr) return false;
+    Py_SETREF(*argument, plain);
+  }
+  return true;
 }
 
 }  // namespace stator

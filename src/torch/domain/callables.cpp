@@ -1,4 +1,5 @@
-// src/torch/domain/callables.cpp: what torch's C functions may do: a rule for operators, lists for the rest.
+// src/torch/domain/callables.cpp: what torch's C functions may do: a rule for operators, a table for the
+// rest.
 #include "torch/domain/callables.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -7,9 +8,12 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "capture/recording/module_attribute.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/new_tensor.h"
 #include "torch/domain/scripted.h"
 
 namespace stator {
@@ -17,126 +21,30 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-// Functions of torch._C that only look at the thread's state, which the modes' guard covers, or at types.
-const Names kPure = {
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_autocast_enabled",
-    "is_autocast_cpu_enabled",
-    "is_any_autocast_enabled",
-    "is_autocast_cache_enabled",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
-    "get_autocast_cpu_dtype",
-    "get_default_dtype",
-    "_get_tracing_state",
-    "_is_tracing",
-    "_accelerator_getAccelerator",
-    "_cuda_isCurrentStreamCapturing",
-    "_cuda_getDeviceCount",
-    "_group_tensors_by_device_and_dtype",
-    "_is_autocast_available",
-    "_jit_get_profiling_mode",
-    "_has_torch_function",
-    "_has_torch_function_unary",
-    "_has_torch_function_variadic",
-    "_is_torch_function_enabled",
-    "_is_torch_function_all_disabled",
-    "_is_torch_function_mode_enabled",
-    "_get_deterministic_algorithms",
-    "_get_math_sdp_enabled",
-    "_get_flash_sdp_enabled",
-    "_get_mem_efficient_sdp_enabled",
-    "_get_cudnn_sdp_enabled",
-    "_get_overrideable_sdp_enabled",
-    "_get_sdp_priority_order",
-    "_len_torch_function_stack",
-    "_len_torch_dispatch_stack",
-    "_log_api_usage_once",
-    "_is_alias_of",
-    "_jit_tree_views",
-    "is_autocast_available",
-    "_is_any_autocast_enabled",
-    "_get_privateuse1_backend_name",
-    "_functorch_is_batchedtensor",
-    "_are_functorch_transforms_active",
-    "peek_interpreter_stack",
-    "unwrap_if_dead",
-    "is_batchedtensor",
-    "is_gradtrackingtensor",
-    "is_complex",
-    "is_floating_point",
-    "is_tensor",
-    "promote_types",
-    "result_type",
-    "can_cast",
+using Kinds = std::unordered_map<std::string_view, CallKind>;
+
+const Kinds kFunctions = {
+#define STATOR_FUNCTION(name, kind) {#name, CallKind::kind},
+#define STATOR_METHOD(name, kind)
+#include "torch/domain/callables.def"
 };
-// What torch calls a getter gives a setting of the process; these do too.
-const Names kSettings = {"get_num_threads", "get_num_interop_threads", "is_anomaly_enabled",
-                         "is_anomaly_check_nan_enabled"};
-bool gives_setting(const std::string& name) {
-  return name.starts_with("_get_") || kSettings.count(name) != 0;
+
+const Kinds kMethods = {
+#define STATOR_FUNCTION(name, kind)
+#define STATOR_METHOD(name, kind) {#name, CallKind::kind},
+#include "torch/domain/callables.def"
+};
+
+// CallKind::unknown: it is not in the table.
+CallKind kind_in(const Kinds& table, std::string_view name) {
+  const auto found = table.find(name);
+  return found == table.end() ? CallKind::unknown : found->second;
 }
-const Names kModes = {
-    "_set_grad_enabled",          "set_autocast_enabled",       "set_autocast_dtype",
-    "set_autocast_cache_enabled", "autocast_increment_nesting", "autocast_decrement_nesting",
-    "clear_autocast_cache",       "set_autocast_cpu_enabled",   "set_autocast_cpu_dtype",
-    "_set_default_dtype",         "_set_sdp_use_math",          "_set_sdp_use_flash",
-    "_set_sdp_use_mem_efficient", "_set_sdp_use_cudnn",         "_set_sdp_use_overrideable",
-    "_set_sdp_priority_order",
-};
-// Methods of tensors that are no operators by name and still only look at metadata or call operators.
-const Names kTensorMethods = {
-    "dim",
-    "ndimension",
-    "size",
-    "stride",
-    "numel",
-    "nelement",
-    "element_size",
-    "is_contiguous",
-    "storage_offset",
-    "get_device",
-    "is_floating_point",
-    "is_complex",
-    "is_signed",
-    "is_set_to",
-    "is_same_size",
-    "float",
-    "double",
-    "half",
-    "bfloat16",
-    "bool",
-    "int",
-    "long",
-    "short",
-    "char",
-    "byte",
-    "cpu",
-    "cuda",
-    "new_tensor",
-    "contiguous",
-    "to",
-    "type_as",
-    "detach",
-    "type",
-    "_is_view",
-    "has_names",
-    "is_inference",
-    "__len__",
-    "__getitem__",
-    "__setitem__",
-};
-// Operators by name that change what the dispatcher does not see.
-const Names kNotCaptured = {"retain_grad", "backward", "_backward", "set_",
-                            "set_data",    "resize_",  "resize_as_"};
 
 // Classes of torch._C that are context managers over the thread's modes.
 PyObject* mode_class() {
   static PyObject* const found = [] {
-    PyObject* module = PyImport_ImportModule("torch._C");
-    PyObject* type = module != nullptr ? PyObject_GetAttrString(module, "_InferenceMode") : nullptr;
-    Py_XDECREF(module);
+    PyObject* type = module_attribute("torch._C", "_InferenceMode").release();
     PyErr_Clear();
     return type;
   }();
@@ -184,16 +92,14 @@ std::string text_attribute(PyObject* object, const char* name) {
 }
 
 CallKind classify_method(const std::string& name) {
-  if (kNotCaptured.count(name)) return CallKind::reads;
   if (name == "requires_grad_") return CallKind::asks_gradient;
-  return operator_names().count(name) || kTensorMethods.count(name) ? CallKind::tensor : CallKind::reads;
+  if (const CallKind known = kind_in(kMethods, name); known != CallKind::unknown) return known;
+  return operator_names().count(name) ? CallKind::tensor : CallKind::reads;
 }
 
 // The class of torch._C with this name.
 PyTypeObject* class_of_torch(const char* name) {
-  PyObject* module = PyImport_ImportModule("torch._C");
-  PyObject* found = module != nullptr ? PyObject_GetAttrString(module, name) : nullptr;
-  Py_XDECREF(module);
+  PyObject* found = module_attribute("torch._C", name).release();
   PyErr_Clear();
   return found != nullptr && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
 }
@@ -232,15 +138,16 @@ static bool disables_torch_function(std::string_view type) {
 CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
   if (is_question_without_device(callable)) return CallKind::pure;
+  if (is_new_tensor(callable)) return CallKind::tensor;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
     PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
     if (self != nullptr && disables_torch_function(Py_TYPE(self)->tp_name)) return CallKind::pure;
     if (is_operator_holder(self)) {
       const std::string name = text_attribute(callable, "__name__");
-      if (kPure.count(name)) return CallKind::pure;
-      return kNotCaptured.count(name) || name == "from_numpy" || name == "frombuffer" ? CallKind::reads
-                                                                                      : CallKind::tensor;
+      if (kind_in(kFunctions, name) == CallKind::pure) return CallKind::pure;
+      const bool reads = kind_in(kMethods, name) == CallKind::reads;
+      return reads || name == "from_numpy" || name == "frombuffer" ? CallKind::reads : CallKind::tensor;
     }
     if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass)))
       return classify_method(text_attribute(callable, "__name__"));
@@ -251,9 +158,8 @@ CallKind classify_torch_callable(PyObject* callable) {
     if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
     if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
       const std::string name = text_attribute(callable, "__name__");
-      if (kPure.count(name)) return CallKind::pure;
-      if (kModes.count(name)) return CallKind::modes;
-      if (gives_setting(name)) return CallKind::setting;
+      if (const CallKind known = kind_in(kFunctions, name); known != CallKind::unknown) return known;
+      if (name.starts_with("_get_")) return CallKind::setting;
     }
     return CallKind::unknown;
   }

@@ -3,6 +3,8 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include "torch/imported_module.h"
+
 namespace stator {
 
 class CompilingFlag {
@@ -35,7 +37,7 @@ class CompilingFlag {
   static constexpr const char* kOwnName = "_is_stator_capturing_flag";  // see stator/compiling.py
 
  private:
-  static py::module_ module() { return py::module_::import("torch.compiler"); }
+  static py::module_ module() { return imported("torch.compiler"); }
   py::object old_;
   bool told_ = false;
   PyCodeObject* const asking_code_ =

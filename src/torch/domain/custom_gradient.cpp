@@ -8,6 +8,7 @@
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/sym_python.h"
 #include "torch/followed_operator.h"
+#include "torch/imported_module.h"
 #include "torch/own_python.h"
 #include "torch/tracer.h"
 
@@ -136,7 +137,7 @@ Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* argume
   }
   try {
     std::optional<OwnPython> own(&session);
-    const py::module_ opaque = py::module_::import("stator.opaque");
+    const py::module_ opaque = imported("stator.opaque");
     const py::object function =
         opaque.attr("Apply")(py::handle(reinterpret_cast<PyCFunctionObject*>(apply)->m_self));
     const py::object call =
@@ -184,7 +185,7 @@ Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* argume
 
 const char* context_taker(PyObject* function_class) {
   static PyObject* const usual = [] {
-    const py::object base = py::module_::import("torch.autograd.function").attr("_SingleLevelFunction");
+    const py::object base = imported("torch.autograd.function").attr("_SingleLevelFunction");
     return py::object(base.attr("setup_context")).release().ptr();
   }();
   const Ref<> own = Ref<>::steal(PyObject_GetAttrString(function_class, "setup_context"));

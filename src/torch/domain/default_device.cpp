@@ -10,6 +10,8 @@
 #include <array>
 #include <string_view>
 
+#include "torch/imported_module.h"
+
 namespace stator {
 namespace {
 
@@ -66,7 +68,7 @@ bool changes_default_device(PyObject* callable) {
 }
 
 void prepare_default_device() {
-  const py::module_ module = py::module_::import("torch.utils._device");
+  const py::module_ module = imported("torch.utils._device");
   py::object type = module.attr("DeviceContext");
   plain_codes = {
       py::object(type.attr("__init__").attr("__code__")).release().ptr(),
@@ -84,7 +86,7 @@ Ref<> asks_without_device(PyObject* callable) {
   const auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
   for (const char* question : kQuestions) {
     if (std::string_view(function->m_ml->ml_name) != question) continue;
-    static py::module_ library = py::module_::import("torch._C");
+    static py::module_ library = imported("torch._C");
     const py::object known = py::getattr(library, question, py::none());
     if (known.ptr() == callable) return Ref<>::steal(PyCFunction_New(&question_without_device, callable));
   }

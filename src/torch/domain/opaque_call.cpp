@@ -5,6 +5,7 @@
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include "torch/imported_module.h"
 #include "torch/tracer.h"
 
 namespace stator {
@@ -31,7 +32,7 @@ Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* argumen
                          std::string& why) {
   try {
     const py::object call =
-        py::module_::import("stator.opaque")
+        imported("stator.opaque")
             .attr("OpaqueCall")(py::handle(function), py::handle(arguments), py::handle(keywords));
     const py::list outputs = call.attr("infer")();
     session.record_modes();

@@ -48,7 +48,7 @@ PyObject* specialized(PythonBinary operation, PyObject* left, PyObject* right) {
 }
 
 bool is_number(PyObject* object) {
-  return PyLong_Check(object) || PyFloat_Check(object) || is_sym_number(object);
+  return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || is_sym_number(object);
 }
 
 constexpr PythonBinary kPlain[] = {PyNumber_Add,        PyNumber_Subtract,    PyNumber_Multiply,
@@ -171,7 +171,8 @@ PyObject* other_attribute(PyObject* self, PyObject* name) {
   if (text == nullptr) return nullptr;
   PyObject* const type = reinterpret_cast<PyObject*>(number_of(self)->is_real ? &PyFloat_Type : &PyLong_Type);
   if (std::string_view(text).starts_with("_") || !PyObject_HasAttr(type, name)) {
-    PyErr_SetObject(PyExc_AttributeError, name);
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'",
+                 reinterpret_cast<PyTypeObject*>(type)->tp_name, name);
     return nullptr;
   }
   return with_plain(self, [&](PyObject* value) { return PyObject_GetAttr(value, name); });
@@ -282,8 +283,9 @@ const Classes& classes() {
     const auto type = [](py::handle handle) { return reinterpret_cast<PyTypeObject*>(handle.ptr()); };
     Classes all{type(torch::get_symint_class()), type(torch::get_symfloat_class()),
                 type(torch::get_symbool_class()), nullptr, nullptr};
-    all.ours_int = make_class(all.torch_int, "SymInt", int_methods, &int_class);
-    all.ours_float = make_class(all.torch_float, "SymFloat", float_methods, &float_class);
+    // Named for the texts of errors: "unsupported operand type(s) for +: 'int' and 'str'".
+    all.ours_int = make_class(all.torch_int, "int", int_methods, &int_class);
+    all.ours_float = make_class(all.torch_float, "float", float_methods, &float_class);
     if (all.ours_int == nullptr || all.ours_float == nullptr) throw py::error_already_set();
     return all;
   }();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "capture/recording/module_attribute.h"
 #include "torch/session.h"
 
 namespace stator {
@@ -146,10 +147,8 @@ bool is_plain_tensor_type(PyTypeObject* type) {
   auto* tensor_class = reinterpret_cast<PyTypeObject*>(THPVariableClass);
   if (type == tensor_class) return true;
   static PyObject* const parameter_class = [] {
-    PyObject* module = PyImport_ImportModule("torch.nn.parameter");
-    PyObject* found = module != nullptr ? PyObject_GetAttrString(module, "Parameter") : nullptr;
-    Py_XDECREF(module);
-    if (found == nullptr) PyErr_Clear();
+    PyObject* found = module_attribute("torch.nn.parameter", "Parameter").release();
+    PyErr_Clear();
     return found;
   }();
   return reinterpret_cast<PyObject*>(type) == parameter_class;

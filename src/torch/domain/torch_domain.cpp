@@ -21,15 +21,18 @@
 #include <unordered_set>
 
 #include "capture/domain.h"
+#include "torch/domain/attribute_writes.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/new_tensor.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/scripted.h"
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
+#include "torch/imported_module.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
 
@@ -67,8 +70,7 @@ bool is_constant_size(PyObject* object) {
 }
 
 const std::string& torch_folder() {
-  static const std::string folder =
-      py::list(py::module_::import("torch").attr("__path__"))[0].cast<std::string>() + "/";
+  static const std::string folder = py::list(imported("torch").attr("__path__"))[0].cast<std::string>() + "/";
   return folder;
 }
 
@@ -80,38 +82,6 @@ bool computes_otherwise(PyCodeObject* code) {
   if (file == nullptr) PyErr_Clear();
   return file != nullptr && (std::string_view(file).starts_with(torch_folder() + "optim/") ||
                              std::string_view(file) == torch_folder() + "nn/modules/transformer.py");
-}
-
-// Attributes that are changed by nodes of the graph. What torch refuses is left to it.
-DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject* object, PyObject* name,
-                                                     PyObject* value) {
-  using enum DomainCapture::AttributeWrite;
-  const at::Tensor& tensor = THPVariable_Unpack(object);
-  if (tensor.is_inference() || session.unrecorded != 0) return refused;
-  if (PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
-    if (!PyBool_Check(value)) return refused;
-    const bool requires_grad = value == Py_True;
-    session.value_of(tensor);  // from now on its state is guarded
-    const bool is_differentiable =
-        at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
-    if (tensor.requires_grad() == requires_grad || !tensor.is_leaf() || !is_differentiable) return made;
-    const bool existed = as_tracer(tensor) == nullptr;
-    if ((existed && tensor.is_view()) || !session.changes_tensors) return refused;
-    session.record_requires_grad(tensor, requires_grad);
-    return made;
-  }
-  if (PyUnicode_CompareWithASCIIString(name, "data") == 0) {
-    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return refused;
-    const at::Tensor& data = THPVariable_Unpack(value);
-    const bool alike = same_layout(meta_of(tensor), meta_of(data)) && tensor.dtype() == data.dtype() &&
-                       tensor.device() == data.device() && data.layout() == c10::kStrided;
-    if (!session.changes_tensors || as_tracer(tensor) != nullptr || !alike || data.is_inference() ||
-        data.is_conj() != tensor.is_conj() || data.is_neg() != tensor.is_neg())
-      return refused;
-    session.record_set_data(tensor, data);
-    return done;
-  }
-  return refused;
 }
 
 // Of torch.autograd.graph._engine_run_backward, through which backward() and grad() go.
@@ -339,14 +309,17 @@ class TorchDomain final : public Domain {
   bool runs_plainly(PyCodeObject* code) const override {
     return is_sym_number_code(code) || is_default_device_code(code);
   }
-  Ref<> called_instead(PyObject* callable) const override { return asks_without_device(callable); }
+  Ref<> called_instead(PyObject* callable) const override {
+    Ref<> found = asks_without_device(callable);
+    return found ? std::move(found) : makes_new_tensor(callable);
+  }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   const char* python_form(PyObject* callable) const override { return stator::python_form(callable); }
   // torch keeps functions of its own away from Dynamo.
   const char* passes_on_to(PyCodeObject* code) const override {
     static PyObject* const inner = []() -> PyObject* {
-      const py::object wrap = py::getattr(py::module_::import("torch"), "_disable_dynamo", py::none());
+      const py::object wrap = py::getattr(imported("torch"), "_disable_dynamo", py::none());
       if (!PyFunction_Check(wrap.ptr())) return nullptr;
       for (const py::handle constant : py::tuple(wrap.attr("__code__").attr("co_consts"))) {
         if (PyCode_Check(constant.ptr())) return constant.ptr();
@@ -399,7 +372,7 @@ class TorchDomain final : public Domain {
 bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
   prepare_default_device();
-  const py::object engine = py::module_::import("torch.autograd.graph").attr("_engine_run_backward");
+  const py::object engine = imported("torch.autograd.graph").attr("_engine_run_backward");
   run_backward = reinterpret_cast<PyCodeObject*>(py::object(engine.attr("__code__")).release().ptr());
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
