@@ -174,7 +174,19 @@ bool nll_loss2d(const Call& call, Answer& answer) {
   return true;
 }
 
+// ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+bool ctc_loss(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (self.dtype != ScalarType::Float && self.dtype != ScalarType::Double) return false;
+  if (self.dim() != 2 && self.dim() != 3) return false;
+  const bool each = call.integer(5) == 0 && self.dim() == 3;
+  answer.fresh(fresh_meta(each ? Sizes{self.sizes[1]} : Sizes{}, self.dtype, self.device));
+  return true;
+}
+
 constexpr RuleEntry kRules[] = {
+    {"aten::ctc_loss.IntList", ctc_loss},
+    {"aten::ctc_loss.Tensor", ctc_loss},
     {"aten::nll_loss2d_forward", nll_loss2d},
     {"aten::embedding", embedding},
     {"aten::index_select", index_select},
