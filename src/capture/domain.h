@@ -23,6 +23,7 @@ enum class CallKind : uint8_t {
   asks_gradient,  // writes the attribute `requires_grad` of its first argument
   forward,        // bound to a class: calls its Python function `forward` with a new object and the arguments
   autograd,       // the same, and adds to the history of gradients
+  region,         // begins or ends code that backward runs once more
   script,         // a scripted function that would add to the history of gradients: cannot be captured
 };
 
@@ -161,7 +162,7 @@ class Domain {
   virtual CallKind classify(PyObject* callable) const = 0;
   // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }
-  // What captured code is to call in place of a C function. Nothing: the function itself.
+  // What captured code is to call in place of a function. Nothing: the function itself.
   virtual Ref<> called_instead(PyObject* /*callable*/) const { return {}; }
   // For a compiled form of a Python function: the attribute with that function. nullptr: it is no such thing.
   virtual const char* python_form(PyObject* /*callable*/) const { return nullptr; }

@@ -83,6 +83,9 @@ class Session {
   bool record_drift(const at::Tensor& tensor, const Tracer& tracer);
   // Appends mode nodes for what changed since the last operator.
   void record_modes();
+  // Code begins and ends that backward runs once more (domain/checkpoint_region.h).
+  void enter_region(bool preserves_random_state, bool stops_early, const std::vector<at::Tensor>& given);
+  void leave_region();
   // Ends the recording: a last look at the modes, and the graph's outputs.
   void finish(const std::vector<at::Tensor>& outputs);
   // One output of finish: a tensor, or a number that is a symbol.
@@ -137,6 +140,8 @@ class Session {
   std::unordered_map<shape::RealId, ir::ValueId> reals_;
   ModeState caller_modes_;
   ModeState modes_;
+  std::optional<ModeState> region_modes_;  // where the open region began
+  size_t region_start_ = 0;
 };
 
 // Dimensions from the innermost in memory to the outermost; one of size 1 comes before others of its stride.

@@ -49,3 +49,23 @@ def test_speed_cases_need_no_dispatched_meta_kernel(name: str) -> None:
     after = st.shape_counters()
     assert after["rule_calls"] > before["rule_calls"]
     assert after["dispatched_meta_calls"] == before["dispatched_meta_calls"]
+
+
+def test_gradient_checkpointing() -> None:
+    """The layers are in the one graph, and backward computes them once more."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    results = []
+    for compiles in (False, True):
+        torch.manual_seed(0)
+        model = LlamaForCausalLM(LlamaConfig(**sizes, num_attention_heads=4, attention_dropout=0.1))
+        model.gradient_checkpointing_enable()
+        model.train()
+        run = stator.compile(model, backend="native", fullgraph=True) if compiles else model
+        tokens = torch.randint(0, 64, (2, 9))
+        loss = run(input_ids=tokens, labels=tokens).loss
+        loss.backward()
+        results.append([loss.detach(), torch.rand(2)] + [weight.grad for weight in model.parameters()])
+    stator.reset()
+    assert all(map(torch.equal, *results))

@@ -7,10 +7,13 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
+#include <unordered_set>
 
 #include "backends/below_autograd.h"
 #include "backends/native/boxing.h"
+#include "backends/native/checkpointed.h"
 #include "backends/native/modes.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
@@ -63,7 +66,7 @@ c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
 }
 
 struct Instruction {
-  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number };
+  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number, enter, leave };
   Kind kind = Kind::call;
   bool returns_list = false;
   bool returns_number = false;
@@ -75,6 +78,10 @@ struct Instruction {
   uint32_t output_count = 0;
   std::vector<uint32_t> dead;  // values whose last use this is
   std::shared_ptr<OpaqueFunction> function;
+  // Where a checkpointed region begins: the number of the instruction that ends it, the values that the
+  // program gave it, and others that it uses.
+  size_t end = 0;
+  std::vector<uint32_t> used, given;
 };
 
 // The tensors, then numbers.
@@ -106,14 +113,39 @@ struct Program::Body {
   std::vector<uint32_t> outputs;
   size_t values = 0;
   bool has_modes = false;
+
+  // Instructions `number` up to `end`.
+  static void run(const std::shared_ptr<const Body>& body, std::vector<c10::IValue>& values,
+                  const shape::Bindings& bindings, size_t& number, size_t end);
 };
+
+namespace {
+
+// Of a region that begins with node `start`: where it ends, and what it uses.
+void find_region(const ir::Graph& graph, size_t start, Instruction& instruction) {
+  const auto nodes = graph.nodes();
+  graph.for_each_use(nodes[start], [&](ir::ValueId value) { instruction.given.push_back(index(value)); });
+  std::unordered_set<uint32_t> known(instruction.given.begin(), instruction.given.end());
+  size_t n = start + 1;
+  for (; nodes[n].op != ir::op::kRegionExit; n++) {
+    graph.for_each_use(nodes[n], [&](ir::ValueId value) {
+      if (known.insert(index(value)).second) instruction.used.push_back(index(value));
+    });
+    for (ir::ValueId value : ir::Graph::outputs(nodes[n])) known.insert(index(value));
+  }
+  instruction.end = n;
+}
+
+}  // namespace
 
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
-  Body& body = *body_;
+Program::Program(const ir::Graph& graph) {
+  const auto made = std::make_shared<Body>();
+  body_ = made;
+  Body& body = *made;
   body.values = graph.value_count();
   body.shapes = graph.shared_shapes();
   for (const ir::Input& input : graph.inputs()) {
@@ -153,6 +185,11 @@ Program::Program(const ir::Graph& graph) : body_(std::make_unique<Body>()) {
       continue;
     } else if (is_number_operator(node.op)) {
       instruction.kind = Instruction::Kind::number;
+    } else if (node.op == ir::op::kRegionEnter) {
+      instruction.kind = Instruction::Kind::enter;
+      find_region(graph, body.instructions.size(), instruction);
+    } else if (node.op == ir::op::kRegionExit) {
+      instruction.kind = Instruction::Kind::leave;
     } else if (op.flags.has(ir::OpFlag::kMode)) {
       instruction.kind = Instruction::Kind::mode;
       body.has_modes = true;
@@ -190,10 +227,20 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
   std::vector<c10::IValue> values(body.values);
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = inputs[i];
   for (size_t i = 0; i < body.reals.size(); ++i) values[body.reals[i]] = bindings.reals[i];
+  Body::run(body_, values, bindings, number, body.instructions.size());
+  std::vector<c10::IValue> outputs;
+  outputs.reserve(body.outputs.size());
+  for (uint32_t value : body.outputs) outputs.push_back(values[value]);
+  return outputs;
+}
 
+void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c10::IValue>& values,
+                        const shape::Bindings& bindings, size_t& number, size_t end) {
+  const Body& body = *shared;
   ModeStack modes;
+  std::optional<Checkpointed> region;
   torch::jit::Stack stack;
-  for (; number < body.instructions.size(); number++) {
+  for (; number < end; number++) {
     const Instruction& instruction = body.instructions[number];
     stack.clear();
     for (const ArgumentTemplate& argument : instruction.arguments)
@@ -202,6 +249,27 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
       case Instruction::Kind::mode:
         modes.apply(instruction.op, stack);
         continue;
+      case Instruction::Kind::enter: {
+        std::vector<c10::IValue> used;
+        for (uint32_t value : instruction.used) used.push_back(values[value]);
+        const auto again = [shared, first = number, used = std::move(used),
+                            bindings](const std::vector<at::Tensor>& given) {
+          const Instruction& enter = shared->instructions[first];
+          std::vector<c10::IValue> own(shared->values);
+          for (size_t i = 0; i < used.size(); i++) own[enter.used[i]] = used[i];
+          for (size_t i = 0; i < given.size(); i++) own[enter.given[i]] = given[i];
+          size_t next = first + 1;
+          Body::run(shared, own, bindings, next, enter.end);
+        };
+        std::vector<at::Tensor> given;
+        for (const c10::IValue& tensor : stack[2].toListRef()) given.push_back(tensor.toTensor());
+        region.emplace(again, stack[0].toBool(), stack[1].toBool(), given);
+        break;
+      }
+      case Instruction::Kind::leave:
+        region->leave();
+        region.reset();
+        break;
       case Instruction::Kind::constant:
         values[instruction.first_output] = std::move(stack[0]);
         break;
@@ -250,10 +318,6 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
     for (uint32_t value : instruction.dead) values[value] = {};
   }
   modes.finish();
-  std::vector<c10::IValue> outputs;
-  outputs.reserve(body.outputs.size());
-  for (uint32_t value : body.outputs) outputs.push_back(values[value]);
-  return outputs;
 }
 
 }  // namespace stator::native

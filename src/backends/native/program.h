@@ -33,7 +33,7 @@ class Program {
 
  private:
   struct Body;
-  std::unique_ptr<Body> body_;
+  std::shared_ptr<const Body> body_;  // backward may run a part of it once more, when the program is gone
 };
 
 }  // namespace stator::native

@@ -20,45 +20,6 @@ bool Recording::is_cached_function(PyObject* callable) {
   return std::string_view(Py_TYPE(callable)->tp_name) == "functools._lru_cache_wrapper";
 }
 
-// A wrapper that only passes its arguments on gives way to the function that it calls.
-bool Recording::look_through(PyObject*& callable) {
-  if (Py_IS_TYPE(callable, &PyMethod_Type)) {
-    const Ref<> wrapper = Ref<>::share(PyMethod_GET_FUNCTION(callable));
-    PyObject* function = Ref<>(wrapper).release();
-    const bool known = look_through(function);
-    const Ref<> behind = Ref<>::steal(function);
-    if (!known || behind.get() == wrapper.get()) return known;
-    PyObject* bound = PyMethod_New(behind.get(), PyMethod_GET_SELF(callable));
-    if (bound == nullptr) return false;
-    Py_SETREF(callable, bound);
-    return true;
-  }
-  if (const char* attribute = domain_.python_form(callable)) {
-    const auto name = Ref<>::steal(PyUnicode_InternFromString(attribute));
-    if (!name || !read_attribute(callable, name.get())) return false;
-    PyObject* function = PyObject_GetAttr(callable, name.get());
-    if (function == nullptr) return false;
-    Py_SETREF(callable, function);
-  }
-  if (!PyFunction_Check(callable)) return follow_call(callable);
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
-  const char* variable = domain_.passes_on_to(code);
-  if (variable == nullptr) return true;
-  if (!entering(reinterpret_cast<PyFunctionObject*>(callable), nullptr)) return false;
-  PyObject* closure = PyFunction_GET_CLOSURE(callable);
-  const int first = code->co_nlocalsplus - code->co_nfreevars;
-  for (int i = 0; closure != nullptr && i < code->co_nfreevars; i++) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, first + i), variable) !=
-        0)
-      continue;
-    PyObject* cell = PyTuple_GET_ITEM(closure, i);
-    if (!read_cell(cell, code, first + i)) return false;
-    PyObject* function = PyCell_GET(cell);
-    if (function != nullptr && PyFunction_Check(function)) Py_SETREF(callable, Py_NewRef(function));
-  }
-  return true;
-}
-
 bool Recording::before_call(const Instruction& instruction, Frame* frame, PyObject** sp) {
   keywords_ = instruction.keywords < 0
                   ? 0
@@ -264,6 +225,8 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
                                                : reinterpret_cast<PyCFunctionObject*>(callable)->m_self);
     case CallKind::autograd:
       return stop(BreakCode::kAutogradFunction, text_of_call(callable));
+    case CallKind::region:
+      return before_region_mark();
     case CallKind::script:
       return stop(BreakCode::kScriptUnderGrad, text_of_call(callable));
     case CallKind::unknown:

@@ -108,6 +108,19 @@ PyObject* Recording::followed_result(PyObject* apply, PyObject* const* arguments
   return nullptr;
 }
 
+// Backward would make again what the code writes there; a program makes its writes once.
+bool Recording::before_region_mark() {
+  if (!writes_before_region_) {
+    writes_before_region_ = journal_.writes();
+    return true;
+  }
+  if (journal_.writes() != *writes_before_region_)
+    return stop(BreakCode::kHigherOrderOperator,
+                "torch.utils.checkpoint of code that writes to an object that existed before");
+  writes_before_region_.reset();
+  return true;
+}
+
 // Whether code is followed that cannot see what the program wrote here.
 bool Recording::is_withheld(PyObject* object) {
   if (following_ == 0 || journal_.find(object) == nullptr) return false;

@@ -9,6 +9,10 @@
 
 namespace stator {
 
+void Recording::look_at(PyObject* tensor) {
+  if (domain_.is_tensor(tensor) && is_pinned(tensor)) looked_at_.insert(tensor);
+}
+
 // Hashing a tensor runs Python code of torch's, whose frames come and go here.
 PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
   cpython::Frame* const frame = frame_;

@@ -105,9 +105,7 @@ class Recording {
   // What the call brings and must be given as it is.
   const std::unordered_set<PyObject*>& wanted_by_identity() const { return wanted_by_identity_; }
   // Its sizes, dtype and the like may be asked for: a guard on them is needed where it is no input.
-  void look_at(PyObject* tensor) {
-    if (domain_.is_tensor(tensor) && is_pinned(tensor)) looked_at_.insert(tensor);
-  }
+  void look_at(PyObject* tensor);
   const std::unordered_set<PyObject*>& looked_at() const { return looked_at_; }
   bool reads_freely(PyObject* object) const { return is_fresh(object) || given_.count(object) != 0; }
   // Its contents may be looked at: fresh, pinned, or of a kind that never changes.
@@ -192,9 +190,11 @@ class Recording {
   static constexpr size_t kMostInstructions = 10'000'000;
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool look_through(PyObject*& callable);
+  bool look_through_partial(PyObject*& callable);
   static bool is_cached_function(PyObject* callable);  // of functools.lru_cache, or a method of it
   bool follow_call(PyObject*& callable);
   static bool is_followed(PyObject* callable);
+  bool before_region_mark();
   bool before_followed_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
   bool before_class_call(PyObject* owner);
   bool stays_as_given(PyObject* argument) const;
@@ -389,6 +389,7 @@ class Recording {
   const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   size_t instructions_ = 0;
+  std::optional<uint64_t> writes_before_region_;
   int following_ = 0;  // above zero in a forward that every run makes by itself
   cpython::Frame* frame_ = nullptr;
   const cpython::Frame* first_frame_ = nullptr;

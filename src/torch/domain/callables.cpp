@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "capture/recording/module_attribute.h"
+#include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/scripted.h"
@@ -139,6 +140,7 @@ CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
   if (is_question_without_device(callable)) return CallKind::pure;
   if (is_new_tensor(callable)) return CallKind::tensor;
+  if (marks_region(callable)) return CallKind::region;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
     PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;

@@ -23,6 +23,7 @@
 #include "capture/domain.h"
 #include "torch/domain/attribute_writes.h"
 #include "torch/domain/callables.h"
+#include "torch/domain/checkpoint_region.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
@@ -310,6 +311,7 @@ class TorchDomain final : public Domain {
     return is_sym_number_code(code) || is_default_device_code(code);
   }
   Ref<> called_instead(PyObject* callable) const override {
+    if (PyFunction_Check(callable)) return makes_region(callable);
     Ref<> found = asks_without_device(callable);
     return found ? std::move(found) : makes_new_tensor(callable);
   }
@@ -372,6 +374,7 @@ class TorchDomain final : public Domain {
 bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
   prepare_default_device();
+  prepare_checkpoint_regions();
   const py::object engine = imported("torch.autograd.graph").attr("_engine_run_backward");
   run_backward = reinterpret_cast<PyCodeObject*>(py::object(engine.attr("__code__")).release().ptr());
   auto install =
