@@ -129,6 +129,11 @@ LAYERS: dict[str, tuple[Make, Call, Callable[[], tuple[Any, ...]]]] = {
         lambda m, i: m(i),
         lambda: (torch.randint(0, 10, (8,)),),
     ),
+    "ctc": (
+        lambda: nn.Linear(16, 6),
+        lambda m, x, t: nn.CTCLoss()(m(x).log_softmax(2), t, (10, 9), (4, 3)),
+        lambda: (randn(10, 2, 16), torch.randint(1, 6, (2, 4))),
+    ),
 }
 
 LOSSES: dict[str, tuple[Call, Callable[[], tuple[Any, ...]]]] = {
@@ -219,11 +224,6 @@ BREAKS: dict[str, tuple[Make, Call, Callable[[], tuple[Any, ...]]]] = {
     "mask_of_unknown_kind": (encoder, lambda m, x, mask: m(x, mask=mask), lambda: (long(), causal)),
     "nested": (nested_encoder, lambda m, x, mask: m(x, src_key_padding_mask=mask), lambda: (long(), padding)),
     "packed": (lambda: nn.LSTM(16, 8, batch_first=True), packed, lambda: (long(),)),
-    "ctc": (
-        lambda: nn.Linear(16, 6),
-        lambda m, x, t: nn.CTCLoss()(m(x).log_softmax(2), t, (10, 9), (4, 3)),
-        lambda: (randn(10, 2, 16), torch.randint(1, 6, (2, 4))),
-    ),
     "adaptive": (
         lambda: nn.AdaptiveLogSoftmaxWithLoss(16, 10, [3, 6]),
         lambda m, x, t: m(x, t).output,
