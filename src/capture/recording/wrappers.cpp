@@ -3,7 +3,7 @@
 
 namespace stator {
 
-// The same inside of a partial, which is made anew around the function behind.
+// A partial of a wrapper (see below) is made anew around the function behind it.
 bool Recording::look_through_partial(PyObject*& callable) {
   const Ref<> wrapper = Ref<>::steal(PyObject_GetAttrString(callable, "func"));
   if (!wrapper) return false;
