@@ -25,6 +25,12 @@ Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
       auto none = Ref<>::steal(PyTuple_New(0));
       return none ? Ref<>::steal(step.construct(type, none.get(), nullptr)) : Ref<>();
     }
+    case Kind::function:
+      return make_function(step);
+    case Kind::cell:
+      return Ref<>::steal(PyCell_New(nullptr));
+    case Kind::partial:
+      return make_partial(step);
     default:
       return {};
   }
@@ -37,6 +43,7 @@ Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) co
     return Ref<>::steal(
         PyCMethod_New(like->m_ml, values[step.parts[0]].get(), like->m_module, PyCFunction_GET_CLASS(like)));
   }
+  if (step.kind == Kind::alias || step.kind == Kind::union_of) return make_annotation(step, values);
   if (step.kind == Kind::attributes)
     return Ref<>::steal(PyObject_GenericGetDict(values[step.parts[0]].get(), nullptr));
   if (step.kind == Kind::method)
@@ -73,6 +80,9 @@ bool Rebuild::fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& 
       if (PySet_Add(shell, value(i)) < 0) return false;
     }
   }
+  if (step.kind == Kind::cell && count != 0) PyCell_SET(shell, Py_NewRef(value(0)));
+  if (step.kind == Kind::partial && !fill_partial(step, shell, values)) return false;
+  fill_function(step, shell, values);
   for (const auto& [descriptor, content] : step.slots) {
     if (Py_TYPE(descriptor.get())->tp_descr_set(descriptor.get(), shell, values[content].get()) < 0)
       return false;

@@ -45,14 +45,21 @@ class Rebuild {
     dict,
     set,
     instance,
-    attributes
+    attributes,
+    function,
+    cell,
+    partial,
+    alias,
+    union_of
   };
   struct Step {
     Kind kind;
     size_t tensor = 0;
-    Ref<> object;  // object: itself; instance and tuple: the class; dict: what is the same on every call
-    PyObject* pinned =
-        nullptr;  // borrowed: the guards prove it, and nothing is kept that the program dropped
+    // object: itself; instance, tuple, partial: the class; dict: what is the same on every call; function:
+    // code
+    Ref<> object;
+    // borrowed: the guards prove it, and nothing is kept that the program dropped; of a function: its globals
+    PyObject* pinned = nullptr;
     newfunc construct = nullptr;      // tuple: of its class; instance: of the class that holds its items
     PyTypeObject* storage = nullptr;  // what fills it: list, dict, OrderedDict, set; or nothing
     GivenPath path;                   // given
@@ -61,15 +68,27 @@ class Rebuild {
     using Named = std::pair<Ref<>, size_t>;
     std::vector<Named> fields;  // instance: names of attributes and their values, otherwise
     std::vector<Named> slots;   // instance: member descriptors and their values
+    std::vector<std::pair<size_t, size_t>> members;  // function: offsets of its fields, and their values
   };
   bool add_parts(size_t step, PyObject* value, Capture& capture);
   bool add_instance(size_t step, PyObject* value, Capture& capture);
   bool add_slot(size_t step, PyObject* value, PyObject* descriptor, Capture& capture);
   bool add_attributes(size_t step, PyObject* value, Capture& capture);
+  bool add_cell(size_t step, PyObject* cell, Capture& capture);
+  bool add_function(size_t step, PyObject* function, Capture& capture);
+  bool add_partial(size_t step, PyObject* partial, Capture& capture);
+  bool add_annotation(size_t step, PyObject* value, Capture& capture);
+  static bool is_partial(const PyTypeObject* type);
+  static bool is_annotation(const PyTypeObject* type);
   bool add_tensor_attributes(size_t step, PyObject* value, Capture& capture);
   void keep_constants(size_t step);
   Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;
   Ref<> make_whole(const Step& step, const std::vector<Ref<>>& values) const;
+  static Ref<> make_function(const Step& step);
+  static Ref<> make_partial(const Step& step);
+  static Ref<> make_annotation(const Step& step, const std::vector<Ref<>>& values);
+  static void fill_function(const Step& step, PyObject* function, const std::vector<Ref<>>& values);
+  static bool fill_partial(const Step& step, PyObject* partial, const std::vector<Ref<>>& values);
   bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;
 
   std::vector<Step> steps_;

@@ -27,6 +27,11 @@ bool is_bound_builtin(PyObject* value) {
   return self != nullptr && !PyModule_Check(self) && !PyType_Check(self);
 }
 
+// int, NoneType: there as long as the process.
+bool is_static_type(PyObject* value) {
+  return PyType_Check(value) && !(reinterpret_cast<PyTypeObject*>(value)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
 PyTypeObject* storage_base(PyTypeObject* type) {
   return PyType_IsSubtype(type, &PyODict_Type)  ? &PyODict_Type
          : PyType_IsSubtype(type, &PyDict_Type) ? &PyDict_Type
@@ -81,18 +86,26 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     capture.recording.stop(BreakCode::kUnguardable, "the identity of an object made here is kept");
     return kStopped;
   }
+  if ((PyCell_Check(value) || PyFunction_Check(value)) && !capture.recording.may_outlive(value))
+    return kStopped;
   if (recording.is_pinned(value) && !is_constant(value)) {
     step.kind = Kind::pinned;
     step.pinned = value;
     return index;
   }
   if (is_constant(value) || recording.domain().is_immutable(value) || PyRange_Check(value) ||
-      PyCode_Check(value) || (PyCFunction_Check(value) && !is_bound_builtin(value))) {
+      PyCode_Check(value) || is_static_type(value) ||
+      (PyCFunction_Check(value) && !is_bound_builtin(value))) {
     step.kind = Kind::object;
     step.object = Ref<>::share(value);
     return index;
   }
+  if (PyCell_Check(value)) return add_cell(index, value, capture) ? index : kStopped;
+  if (PyFunction_Check(value)) return add_function(index, value, capture) ? index : kStopped;
   PyTypeObject* type = Py_TYPE(value);
+  if (is_annotation(type)) return add_annotation(index, value, capture) ? index : kStopped;
+  if (is_partial(type) && is_made_here(value, recording))
+    return add_partial(index, value, capture) ? index : kStopped;
   const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||
                            PyCFunction_Check(value);
   if (!needs_parts && !is_made_here(value, recording)) return stopped();

@@ -90,6 +90,13 @@ bool Recording::is_no_stand_in(PyObject* object) {
   return stop(BreakCode::kUnguardable, "a function among the arguments is more than something to call");
 }
 
+// Cells of a function that is known by what it is made of are others in the next call.
+bool Recording::may_outlive(PyObject* object) {
+  if (proven_cells_.count(object) != 0)
+    return stop(BreakCode::kUnguardable, "a variable of the function that made this one is kept");
+  return is_no_stand_in(object);
+}
+
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
   if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&

@@ -3,6 +3,7 @@
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
 #include "capture/interpreter/calls.h"
+#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -25,6 +26,20 @@ bool Recording::before_with(PyObject* manager) {
   return true;
 }
 
+// functools.cached_property of 3.11 holds a lock while the value is computed. Later ones do not, and two
+// threads that ask at once may both compute it; so they may here.
+bool Recording::is_of_cached_property(PyObject* lock) const {
+  static PyObject* const type = module_attribute("functools", "cached_property").release();
+  PyObject* holder = lock;
+  for (int steps = 0; steps < 2; steps++) {  // the object, or its dictionary first
+    const auto found = pinned_.find(holder);
+    if (found == pinned_.end() || found->second.parent == nullptr) return false;
+    holder = found->second.parent;
+    if (reinterpret_cast<PyObject*>(Py_TYPE(holder)) == type) return true;
+  }
+  return false;
+}
+
 // A lock that is taken and given back while no operator is recorded protects Python objects alone, and nobody
 // else runs while a program writes those. Any other lock is the program's business on every call.
 bool Recording::before_lock(NativeEffect effect, PyObject* lock) {
@@ -39,7 +54,7 @@ bool Recording::before_lock(NativeEffect effect, PyObject* lock) {
   }
   for (size_t i = held_.size(); i > 0; i--) {
     if (held_[i - 1].lock.get() != lock) continue;
-    if (held_[i - 1].recorded != capture_.recorded())
+    if (held_[i - 1].recorded != capture_.recorded() && !is_of_cached_property(lock))
       return stop(BreakCode::kThread, "a lock is held while operators run");
     held_.erase(held_.begin() + static_cast<ptrdiff_t>(i) - 1);
     return true;

@@ -79,8 +79,7 @@ class Recording {
   bool proves(PyObject* dict, PyObject* key) const { return guards_.reads_key(dict, key); }
 
   // --- knowledge ---
-  // The function that is captured is proven on every call by what it is made of: its own cells and defaults
-  // need no guards.
+  // The captured function is proven on every call by what it is made of: cells and defaults need no guard.
   void know_by_structure(PyFunctionObject* function);
   void make_fresh(PyObject* object);
   void pin(PyObject* object, Origin origin);
@@ -95,13 +94,14 @@ class Recording {
   void each_pinned(Visit&& visit) const {
     for (const auto& [object, origin] : pinned_) visit(object);
   }
-  // A container of the call's arguments: its contents are guarded with the call, so reads are free; writes
-  // are the caller's to see.
+  // A container of the arguments: guarded with the call, so reads are free; writes are the caller's to see.
   void make_given(PyObject* object) { given_.insert(object); }
   // A tensor that the call brings, and the tracer that stands for it: in the order of the call's tensors.
   void make_given_tensor(PyObject* tracer, PyObject* real, const std::string& name);
   // A function that stands for one of the call's, with cells of its own.
   void make_given_function(PyObject* function, PyObject* real);
+  bool is_no_stand_in(PyObject* object);  // false: it is one, or a cell of one, and the capture is stopped
+  bool may_outlive(PyObject* object);     // the same; a function or cell that the program keeps
   // What the call brings and must be given as it is.
   const std::unordered_set<PyObject*>& wanted_by_identity() const { return wanted_by_identity_; }
   // Its sizes, dtype and the like may be asked for: a guard on them is needed where it is no input.
@@ -249,8 +249,6 @@ class Recording {
   bool read_tensor_attribute(PyObject* tensor, PyObject* name);
   bool read_given_attribute(PyObject* tracer, PyObject* name);
   bool want_by_identity(PyObject* tracer);
-  // False: the identity of a function that is known by what it is made of counts.
-  bool is_no_stand_in(PyObject* object);
   bool read_object_attribute(PyObject* tensor, PyObject* name, PyObject* descriptor);
   bool before_object_attribute_write(PyObject* tensor, PyObject* value, PyObject* descriptor);
   bool before_recorded_write(PyObject* tensor, PyObject* name, PyObject* value);
@@ -281,6 +279,7 @@ class Recording {
   bool before_with(PyObject* manager);
   bool before_warning(const std::vector<PyObject*>& arguments);
   bool before_lock(NativeEffect effect, PyObject* lock);
+  bool is_of_cached_property(PyObject* lock) const;
   // What captured code took and, being given up, will not give back.
   void release_locks();
   bool read_handled_exception();
