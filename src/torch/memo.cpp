@@ -104,7 +104,8 @@ void MemoKey::build(const OperatorInfo& info, std::span<const c10::IValue> argum
   words.push_back(reinterpret_cast<uint64_t>(&info));
   const bool below =
       c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality);
-  words.push_back(current_modes().word() | static_cast<uint64_t>(below) << 4 | kernel_settings() << ModeState::kBits);
+  words.push_back(current_modes().word() | static_cast<uint64_t>(below) << 4 |
+                  kernel_settings() << ModeState::kBits);
   Writer writer{*this};
   for (const c10::IValue& argument : arguments) {
     if (argument.isIntList()) {

@@ -130,13 +130,15 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
     return result;
   }
   if (context.recording != nullptr && is_foreign_generator(frame, *context.recording)) {
-    context.recording->stop_after_frame(BreakCode::kGenerator, "one that existed before is resumed by C code");
+    context.recording->stop_after_frame(BreakCode::kGenerator,
+                                        "one that existed before is resumed by C code");
     return pass_on(thread, frame, throwflag);
   }
   if (context.recording != nullptr && context.recording->domain().runs_plainly(frame->code))
     return stator_evaluate(thread, frame, throwflag);
   if (cpython::tracing(thread, frame)) {
-    if (context.recording != nullptr) context.recording->stop_after_frame(BreakCode::kOpcode, "a tool is active");
+    if (context.recording != nullptr)
+      context.recording->stop_after_frame(BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);

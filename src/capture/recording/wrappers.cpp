@@ -26,8 +26,7 @@ bool Recording::look_through_partial(PyObject*& callable) {
   const Ref<> first = Ref<>::steal(PyTuple_Pack(1, behind.get()));
   const Ref<> all = Ref<>::steal(first ? PySequence_Concat(first.get(), given.get()) : nullptr);
   Ref<> alike = Ref<>::steal(
-      all ? PyObject_Call(reinterpret_cast<PyObject*>(Py_TYPE(callable)), all.get(), named.get())
-          : nullptr);
+      all ? PyObject_Call(reinterpret_cast<PyObject*>(Py_TYPE(callable)), all.get(), named.get()) : nullptr);
   if (!alike) return false;
   make_fresh(alike.get());
   Py_SETREF(callable, alike.release());
