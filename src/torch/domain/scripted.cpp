@@ -6,15 +6,13 @@
 
 #include <string_view>
 
-#include "capture/cpython/ref.h"
+#include "capture/recording/module_attribute.h"
 
 namespace stator {
 
 bool is_scripted(PyObject* callable) {
   static PyObject* const script = [] {
-    const auto name = Ref<>::steal(PyUnicode_FromString("torch._C"));
-    const auto module = Ref<>::steal(name ? PyImport_GetModule(name.get()) : nullptr);
-    PyObject* found = module ? PyObject_GetAttrString(module.get(), "ScriptFunction") : nullptr;
+    PyObject* found = module_attribute("torch._C", "ScriptFunction").release();
     PyErr_Clear();
     return found;
   }();
