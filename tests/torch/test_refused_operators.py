@@ -30,22 +30,29 @@ REFUSED: dict[str, tuple[Callable[[Tensor], Any], tuple[int, ...], tuple[int, ..
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", REFUSED)
-def test_the_handler_is_captured(name: str, backend: str) -> None:
-    operator, good, bad = REFUSED[name]
-
+def handled(operator: Callable[[Tensor], Any]) -> Callable[[Tensor], tuple[Any, str]]:
     def program(x: Tensor) -> tuple[Any, str]:
         try:
             return operator(x), ""
         except (RuntimeError, IndexError) as error:
             return x * 2 + 1, f"{type(error).__name__}: {error}"
 
+    return program
+
+
+def assert_same(compiled: Callable[..., Any], program: Callable[..., Any], x: Tensor) -> None:
+    for found, wanted in zip(compiled(x), program(x), strict=True):
+        assert torch.equal(found, wanted) if isinstance(found, Tensor) else found == wanted
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_handler_is_captured(name: str, backend: str) -> None:
+    operator, good, bad = REFUSED[name]
+    program = handled(operator)
     compiled = stator.compile(program, backend=backend, dynamic=False)
     for shape in (good, bad, bad, good, bad):
-        x = torch.randn(shape)
-        for found, wanted in zip(compiled(x), program(x), strict=True):
-            assert torch.equal(found, wanted) if isinstance(found, Tensor) else found == wanted
+        assert_same(compiled, program, torch.randn(shape))
     assert program(torch.ones(bad))[1] != ""
     assert compiled.breaks == []
     assert [entry["hits"] for entry in compiled.entries] == [1, 2]
@@ -55,18 +62,10 @@ def test_the_handler_is_captured(name: str, backend: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_messages_show_numbers_where_sizes_are_symbols(name: str, backend: str) -> None:
     operator, good, bad = REFUSED[name]
-
-    def program(x: Tensor) -> tuple[Any, str]:
-        try:
-            return operator(x), ""
-        except (RuntimeError, IndexError) as error:
-            return x * 2 + 1, f"{type(error).__name__}: {error}"
-
+    program = handled(operator)
     compiled = stator.compile(program, backend=backend, dynamic=True)
     for shape in (bad, (*bad[:-1], bad[-1] + 6), good, (bad[0] + 5, *bad[1:]), bad):
-        x = torch.randn(shape)
-        for found, wanted in zip(compiled(x), program(x), strict=True):
-            assert torch.equal(found, wanted) if isinstance(found, Tensor) else found == wanted
+        assert_same(compiled, program, torch.randn(shape))
 
 
 def test_items_until_there_are_no_more() -> None:
