@@ -11,6 +11,7 @@ import numbers
 import operator
 import pickle
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +72,7 @@ EXPRESSIONS = {
     "n + 1j": 3,
     "2j * n": 3,
     "n == 5 + 0j": 3,
-    "n + Fraction(1, 3)": 3,
+    "n + Fraction(1, 3)": 3 if sys.version_info < (3, 12) else 1,  # 3.11 asks for a common divisor
     "{5: 1}.get(n)": 3,
     "x.new_tensor([n])": 3,
     "x.new_tensor(2.5, dtype=torch.float64)": 1,
