@@ -39,28 +39,34 @@ def timed(call: Callable[[], Any]) -> float:
     return time.thread_time() - begin
 
 
-def median(call: Callable[[], Any], rounds: int) -> float:
-    """Of so many batches; a batch takes long enough for the clock."""
+def batched(call: Callable[[], Any]) -> tuple[Callable[[], None], int]:
+    """So many calls in one go that they take long enough for the clock."""
     batch = max(1, int(50e-6 / max(min(timed(call) for _ in range(5)), 1e-7)))
 
     def run() -> None:
         for _ in range(batch):
             call()
 
+    return run, batch
+
+
+def medians(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
+    """The machine may be slower at one time than at another, so what is compared is called in turn."""
+    batches = [batched(call) for call in calls]
     for _ in range(max(2, rounds // 10)):
-        run()
-    return statistics.median(timed(run) for _ in range(rounds)) / batch
+        for run, _ in batches:
+            run()
+    times = [[timed(run) / count for run, count in batches] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def median(call: Callable[[], Any], rounds: int) -> float:
+    return medians([call], rounds)[0]
 
 
 def rounds_for(seconds: float) -> int:
     """Enough of them for a steady median, in about a second."""
     return max(5, min(500, int(1 / max(seconds, 1e-6))))
-
-
-def medians_in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """The machine may be slower at one time than at another, so the two are called in turn."""
-    pairs = [(timed(one), timed(other)) for _ in range(rounds)]
-    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
 
 
 def peak_mb() -> float:
@@ -117,7 +123,7 @@ def time_engine(
     memory = peak_mb() - before
     running = replayed()
     running(*args, **kwargs)
-    eager, replay = medians_in_turn(program, lambda: running(*args, **kwargs), rounds)
+    eager, replay = medians([program, lambda: running(*args, **kwargs)], rounds)
     return {
         "eager_us": eager * 1e6,
         "first_ms": first * 1e3,

@@ -79,7 +79,6 @@ class Rebuild {
   bool add_partial(size_t step, PyObject* partial, Capture& capture);
   bool add_annotation(size_t step, PyObject* value, Capture& capture);
   static bool is_partial(const PyTypeObject* type);
-  static bool is_annotation(const PyTypeObject* type);
   bool add_tensor_attributes(size_t step, PyObject* value, Capture& capture);
   void keep_constants(size_t step);
   Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;

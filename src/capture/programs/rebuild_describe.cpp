@@ -2,6 +2,7 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/programs/rebuild.h"
 #include "capture/recording/plain_key.h"
@@ -103,7 +104,7 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   if (PyCell_Check(value)) return add_cell(index, value, capture) ? index : kStopped;
   if (PyFunction_Check(value)) return add_function(index, value, capture) ? index : kStopped;
   PyTypeObject* type = Py_TYPE(value);
-  if (is_annotation(type)) return add_annotation(index, value, capture) ? index : kStopped;
+  if (cpython::is_type_alias(value)) return add_annotation(index, value, capture) ? index : kStopped;
   if (is_partial(type) && is_made_here(value, recording))
     return add_partial(index, value, capture) ? index : kStopped;
   const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||

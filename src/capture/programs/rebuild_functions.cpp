@@ -32,11 +32,6 @@ bool Rebuild::is_partial(const PyTypeObject* type) {
   return std::string_view(type->tp_name) == "functools.partial";
 }
 
-// `list[int]`, `int | None`: they stand where functions are made, and hold nothing but their parts.
-bool Rebuild::is_annotation(const PyTypeObject* type) {
-  return type == &Py_GenericAliasType || std::string_view(type->tp_name) == "types.UnionType";
-}
-
 // A variable that functions share. One that existed before is pinned, and is not described.
 bool Rebuild::add_cell(size_t step, PyObject* cell, Capture& capture) {
   steps_[step].kind = Kind::cell;
@@ -87,7 +82,8 @@ bool Rebuild::add_partial(size_t step, PyObject* partial, Capture& capture) {
   return keywords && add_attributes(step, partial, capture);
 }
 
-// The parts of a union are its classes, those of an alias the class and what it is subscripted with.
+// `list[int]`, `int | None`: they stand where functions are made. The parts of a union are its classes, those
+// of an alias the class and what it is subscripted with.
 bool Rebuild::add_annotation(size_t step, PyObject* value, Capture& capture) {
   const bool is_alias = Py_IS_TYPE(value, &Py_GenericAliasType);
   steps_[step].kind = is_alias ? Kind::alias : Kind::union_of;

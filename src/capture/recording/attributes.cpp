@@ -1,6 +1,7 @@
 // capture/recording/attributes.cpp: attribute lookups, each step of which is guarded.
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
+#include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/recording/recording.h"
 
@@ -78,7 +79,7 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
   }
   if (PyFunction_Check(owner)) return read_function_attribute(owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(owner, name);
-  if (is_type_alias(owner)) return read_alias_attribute(owner, name);
+  if (cpython::is_type_alias(owner)) return read_alias_attribute(owner, name);
   return read_instance_attribute(owner, name);
 }
 

@@ -3,6 +3,7 @@
 
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/referents.h"
+#include "capture/cpython/type_alias.h"
 #include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
@@ -49,7 +50,7 @@ bool Recording::read_contents(PyObject* object) {
     pin_items(object);
     return true;
   }
-  if (is_type_alias(object)) return read_alias(object);
+  if (cpython::is_type_alias(object)) return read_alias(object);
   if (PyAnySet_Check(object) || is_deque(object)) return read_type(Py_TYPE(object)) && read_items(object);
   if (is_dict_view(object) || Py_IS_TYPE(object, &PyDictProxy_Type)) return read_view(object);
   if (PyODict_Check(object)) {

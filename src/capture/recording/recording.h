@@ -201,7 +201,6 @@ class Recording {
   bool is_withheld(PyObject* object);
   void note_raised();
   bool before_number_function(PyObject* function, PyObject* const* arguments, Py_ssize_t count);
-  static bool is_type_alias(PyObject* object);
   bool read_alias(PyObject* alias);
   bool read_alias_attribute(PyObject* alias, PyObject* name);
   bool before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);

@@ -1,17 +1,8 @@
 // capture/recording/type_aliases.cpp: `int | str` and `list[int]`, which never change and lead to classes.
-#include <string_view>
-
+#include "capture/cpython/type_alias.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
-
-static bool is_union(PyObject* object) {
-  return std::string_view(Py_TYPE(object)->tp_name) == "types.UnionType";
-}
-
-bool Recording::is_type_alias(PyObject* object) {
-  return is_union(object) || Py_IS_TYPE(object, &Py_GenericAliasType);
-}
 
 // Looked through as the tuple of classes that it holds.
 bool Recording::read_alias(PyObject* alias) {
@@ -24,7 +15,7 @@ bool Recording::read_alias_attribute(PyObject* alias, PyObject* name) {
   if (is_fresh(alias)) return true;
   if (!is_pinned(alias)) return stop(BreakCode::kUnguardable, "an alias of classes of unknown origin");
   PyObject* const found = _PyType_Lookup(Py_TYPE(alias), name);
-  if (found == nullptr && !is_union(alias)) {  // asked of the class that it is an alias of
+  if (found == nullptr && !cpython::is_union(alias)) {  // asked of the class that it is an alias of
     PyObject* origin = read_member(alias, "__origin__");
     return origin != nullptr && read_attribute(origin, name);
   }

@@ -28,8 +28,8 @@ static bool converts_numbers(PyObject* callable) {
   if (utf8 == nullptr) PyErr_Clear();
   const std::string_view shown = utf8 != nullptr ? utf8 : "float ";
   const std::string_view arguments = shown.substr(0, shown.find("->"));
-  return arguments.find("float") != std::string_view::npos ||
-         arguments.find("Scalar") != std::string_view::npos;
+  const auto has = [&](const char* type) { return arguments.find(type) != std::string_view::npos; };
+  return has("float") || has("Scalar") || has("complex");
 }
 
 const char* python_form(PyObject* callable) {
