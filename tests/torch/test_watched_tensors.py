@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -117,3 +118,66 @@ def test_changes_in_place() -> None:
     result.sum().backward()
     assert model.offset.grad is not None
     assert model.weight.grad is None
+
+
+class ManyScales(nn.Module):
+    """More parameters than one thread looks at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = nn.ParameterList(torch.full((2,), 0.5) for _ in range(4500))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for scale in self.scales:
+            x = x + scale
+        return x
+
+
+def compiled_many() -> tuple[ManyScales, Callable[..., Any]]:
+    model = ManyScales()
+    function = stator.compile(model, backend="native")
+    for _ in range(2):
+        function(torch.ones(2))
+    return model, function
+
+
+def become_double(scale: nn.Parameter) -> None:
+    scale.data = torch.full((2,), 0.25, dtype=torch.float64)
+
+
+def become_longer(scale: nn.Parameter) -> None:
+    scale.data = torch.full((2, 2), 0.25)
+
+
+def become_swapped(scale: nn.Parameter) -> None:
+    torch._C._swap_tensor_impl(scale, torch.full((1,), 4.0))
+
+
+def become_frozen(scale: nn.Parameter) -> None:
+    scale.requires_grad_(False)
+
+
+@pytest.mark.parametrize("place", [0, 2300, 4499])
+@pytest.mark.parametrize("change", [become_double, become_longer, become_swapped, become_frozen])
+def test_one_of_many(change: Callable[[nn.Parameter], None], place: int) -> None:
+    """Whichever thread looks at it, the change of one parameter is seen: the program is not used again."""
+    model, function = compiled_many()
+    x = torch.ones(2)
+    change(model.scales[place])
+    expected, found = model(x), function(x)
+    assert len(stator.cache_entries(function)) == 2
+    assert found.dtype == expected.dtype
+    assert torch.equal(found, expected)
+    found.sum().backward()
+    assert (model.scales[place].grad is None) == (not model.scales[place].requires_grad)
+
+
+def test_many_after_a_fork() -> None:
+    """Threads are not forked: the child looks at everything by itself, and does not wait for them."""
+    model, function = compiled_many()
+    child = os.fork()
+    if child == 0:
+        become_longer(model.scales[4000])
+        seen = function(torch.ones(2)).shape == (2, 2) and len(stator.cache_entries(function)) == 2
+        os._exit(0 if seen else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
