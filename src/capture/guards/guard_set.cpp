@@ -81,10 +81,19 @@ bool GuardSet::check(std::string* failed, FoundByGuards found) {
   return true;
 }
 
+// The first of the polled words, from the given one on, that differs. Nearly all of a hit's time is spent
+// here.
+size_t GuardSet::first_changed(size_t from) const {
+  const Word* const all = polled_.data();
+  const Word* const end = all + polled_.size();
+  const Word* word = all + from;
+  while (word != end && is_as_noted(*word)) word++;
+  return static_cast<size_t>(word - all);
+}
+
 bool GuardSet::check_polled(std::string* failed, FoundByGuards found) {
   const size_t count = polled_.size();
-  for (size_t i = 0; i < count; i++) {
-    if (is_as_noted(polled_[i])) continue;
+  for (size_t i = first_changed(0); i < count; i = first_changed(i + 1)) {
     if (!look_again(places_[i], failed, found)) return false;
     // All words of a guard are polled, or none: they stand side by side here too.
     const uint32_t owner = owners_[places_[i]];

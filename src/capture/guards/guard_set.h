@@ -94,6 +94,7 @@ class GuardSet {
   // A dictionary that changes all the time (the globals of a script, say) is looked at instead.
   static constexpr uint8_t kMostNotices = 8;
   static bool is_as_noted(const Word& word);
+  size_t first_changed(size_t from) const;
   bool check_polled(std::string* failed, FoundByGuards found);
   bool check_all(std::string* failed, FoundByGuards found);
   // A word differs: its guard may hold all the same. Then its words are noted anew.

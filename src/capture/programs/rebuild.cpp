@@ -1,6 +1,8 @@
 // capture/programs/rebuild.cpp: making the objects again that outlived a capture.
 #include "capture/programs/rebuild.h"
 
+#include "capture/cpython/instance_values.h"
+
 namespace stator {
 
 Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
@@ -87,8 +89,10 @@ bool Rebuild::fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& 
     if (Py_TYPE(descriptor.get())->tp_descr_set(descriptor.get(), shell, values[content].get()) < 0)
       return false;
   }
-  for (const auto& [name, content] : step.fields) {
-    if (PyObject_GenericSetAttr(shell, name.get(), values[content].get()) < 0) return false;
+  for (const Step::Field& field : step.fields) {
+    PyObject* content = values[field.content].get();
+    if (field.index >= 0 && stator_store_value(shell, field.index, content) != 0) continue;
+    if (PyObject_GenericSetAttr(shell, field.name.get(), content) < 0) return false;
   }
   return true;
 }

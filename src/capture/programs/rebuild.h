@@ -65,9 +65,13 @@ class Rebuild {
     GivenPath path;                   // given
     std::vector<size_t> parts;        // steps of the items; of a dictionary: keys and values in turn
     size_t attributes = SIZE_MAX;     // instance: the step of its dictionary, where that is known by itself
-    using Named = std::pair<Ref<>, size_t>;
-    std::vector<Named> fields;  // instance: names of attributes and their values, otherwise
-    std::vector<Named> slots;   // instance: member descriptors and their values
+    struct Field {
+      Ref<> name;
+      size_t content;
+      Py_ssize_t index;  // among the values of an instance, or -1
+    };
+    std::vector<Field> fields;                       // instance: its attributes, otherwise
+    std::vector<std::pair<Ref<>, size_t>> slots;     // instance: member descriptors and their values
     std::vector<std::pair<size_t, size_t>> members;  // function: offsets of its fields, and their values
   };
   bool add_parts(size_t step, PyObject* value, Capture& capture);

@@ -1,5 +1,6 @@
 // capture/programs/rebuild_describe.cpp: describing objects that outlive a capture.
 #include "capture/cpython/exported.h"
+#include "capture/cpython/instance_values.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
@@ -298,7 +299,7 @@ bool Rebuild::add_attributes(size_t step, PyObject* value, Capture& capture) {
   while (PyDict_Next(attributes.get(), &position, &name, &content)) {
     const size_t index = add(content, capture);
     if (index == kStopped) return false;
-    steps_[step].fields.emplace_back(Ref<>::share(name), index);
+    steps_[step].fields.push_back({Ref<>::share(name), index, stator_value_index(Py_TYPE(value), name)});
   }
   return true;
 }
