@@ -78,6 +78,43 @@ def default_dictionaries(n: int) -> Any:
     return made, plain, made.default_factory is list, plain.default_factory
 
 
+class Record:
+    """Its instances share the names of their attributes, in the order of the first one."""
+
+    first: Any
+    second: Any
+
+    def __init__(self) -> None:
+        self.first, self.second, self.third = 1, 2, 3
+
+
+class RecordOfItems(dict[str, int]):
+    pass
+
+
+def attributes_in_another_order(n: int) -> Any:
+    Record()
+    made = Record.__new__(Record)
+    made.third, made.first = [n], n
+    other = Record()
+    del other.first
+    other.first, other.fourth = n, made  # type: ignore[attr-defined]
+    return made, other
+
+
+def more_attributes_than_are_shared(n: int) -> Any:
+    made = Plain()
+    for i in range(40):
+        setattr(made, f"attribute_{i}", [n, i])
+    return made
+
+
+def attributes_of_a_dictionary(n: int) -> Any:
+    made = RecordOfItems(n=n)
+    made.first = [n]  # type: ignore[attr-defined]
+    return made
+
+
 def cycle(n: int) -> Any:
     made = Plain()
     made.itself, made.items = made, {"owner": made, "n": n}  # type: ignore[attr-defined]
@@ -117,6 +154,9 @@ def shown(value: Any, seen: dict[int, int] | None = None) -> Any:
         mixed_dictionary,
         namespaces,
         default_dictionaries,
+        attributes_in_another_order,
+        more_attributes_than_are_shared,
+        attributes_of_a_dictionary,
         cycle,
     ],
 )
