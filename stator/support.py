@@ -1,5 +1,6 @@
 """Which Pythons and torches Stator supports, and what to do when something is missing."""
 
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
@@ -51,13 +52,17 @@ def load_extension(name: str) -> ModuleType:
     return importlib.import_module(qualified)
 
 
+@functools.cache  # every `compile` asks, and reading what a package says of itself takes 2 ms
+def _torch_version() -> str | None:
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def load_torch_extension() -> ModuleType:
     """Import torch, then stator._torch, whose libraries torch has loaded by then."""
-    try:
-        version = importlib.metadata.version("torch")
-    except importlib.metadata.PackageNotFoundError:
-        version = None
-    require_torch(version)
+    require_torch(_torch_version())
     importlib.import_module("torch")
     extension = load_extension("_torch")
     importlib.import_module("stator.compiling").follow_torch()

@@ -49,6 +49,14 @@ def test_missing_torch_is_said() -> None:
         support.require_torch(None)
 
 
+def test_packages_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`compile` is called for every layer of some models; what is on disk is read the first time only."""
+    pytest.importorskip("torch")
+    support.load_torch_extension()
+    monkeypatch.setattr("importlib.metadata.version", None)
+    assert support.load_torch_extension().__name__ == "stator._torch"
+
+
 def test_missing_extension_says_what_to_run(tmp_path: Path) -> None:
     """A clone that was never built: the Python files are there, the extension modules are not."""
     (tmp_path / "stator").mkdir()
