@@ -154,6 +154,11 @@ $(VENV)/.bench-ready: requirements-bench.txt requirements-models.txt $(VENV)/.re
 models: build $(VENV)/.models-ready
 	@$(PYTHON) benchmarks/models.py
 
+## make model-types    every model type of transformers in small, captured and compared with eager (half an hour)
+.PHONY: model-types
+model-types: build $(VENV)/.models-ready
+	@$(PYTHON) benchmarks/model_types.py
+
 ## make opinfo         torch's whole OpInfo list, traced and replayed, against eager: dtypes, layouts, breaks
 .PHONY: opinfo
 opinfo: build
