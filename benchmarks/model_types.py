@@ -33,6 +33,7 @@ from small_configurations import inputs_of, shrink  # noqa: E402
 import stator  # noqa: E402
 import torch  # noqa: E402
 from stator.cache import compiled_forms  # noqa: E402
+from stator.support import load_torch_extension  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 CALLS = 3
@@ -197,6 +198,7 @@ def main() -> int:
     # Under a compiler transformers takes another mask; eager, which is compared with, must take it too.
     transformers.masking_utils.is_tracing = lambda *_: True
     torch.set_num_threads(1)
+    load_torch_extension()  # once, for the processes that are forked
     rows = []
     for name in arguments.types or list(transformers.CONFIG_MAPPING):
         rows.append(in_process(name, arguments.training))
