@@ -115,12 +115,16 @@ struct GetterGuard {
   Ref<> name;
   ExpectedValue content;
 };
-// An int or float in a dictionary or cell that is a symbol of the capture: its value is bound by each call.
+// Where each call binds the value of an int or float that is a symbol of the capture.
+struct NumberBinding {
+  bool is_real;
+  uint32_t symbol;
+};
+// Such a number in a dictionary or cell.
 struct NumberGuard {
   PyObject* container;
   HeldKey key;
-  bool is_real;
-  uint32_t symbol;
+  NumberBinding number;
 };
 // A tensor in a dictionary or list, or in an attribute as GetterGuard's, that each call may find replaced: it
 // is an input like those among the arguments.
@@ -131,14 +135,15 @@ struct TensorItemGuard {
   std::unique_ptr<TensorGuard> guard;
   PyObject* find() const;  // borrowed, or nullptr
 };
-// A tuple in such a place: the tensors in it, also in tuples inside of it, may be replaced; its constants are
-// compared.
+// A tuple in such a place: the tensors in it, also in tuples inside of it, may be replaced; numbers in it are
+// symbols, or compared as its other constants are.
 struct TupleItemGuard {
   struct Part {
     std::string name;
     std::unique_ptr<TensorGuard> tensor;
     std::vector<Part> items;  // of a tuple
-    ExpectedValue constant;   // of anything else
+    std::optional<NumberBinding> number;
+    ExpectedValue constant;  // of anything else
     bool is_tuple = false;
   };
   PyObject* container;

@@ -5,26 +5,32 @@
 
 namespace stator {
 
-bool holds_tensors(const Domain& domain, PyObject* tuple) {
-  bool any = false;
+bool may_be_replaced(const Domain& domain, PyObject* tuple) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
     PyObject* item = PyTuple_GET_ITEM(tuple, i);
-    const bool has = PyTuple_CheckExact(item) ? holds_tensors(domain, item) : domain.is_tensor(item);
-    if (!has && !is_constant(item)) return false;
-    any = any || has;
+    const bool may = PyTuple_CheckExact(item) ? may_be_replaced(domain, item)
+                                              : domain.is_tensor(item) || is_constant(item);
+    if (!may) return false;
   }
-  return any;
+  return true;
 }
 
-// The sizes in which tensors of a tuple differ.
-static void note_sizes(const Domain& domain, const TupleItemGuard::Part& part, PyObject* value,
-                       Varying& varying) {
+static bool is_another_number(const ExpectedValue& expected, PyObject* found) {
+  PyObject* constant = expected.constant.get();
+  return constant != nullptr && Py_TYPE(found) == Py_TYPE(constant) &&
+         (PyLong_CheckExact(found) || PyFloat_CheckExact(found)) && !expected.matches(found);
+}
+
+// The sizes in which tensors of a tuple differ, and its numbers that do.
+static void note_part(const Domain& domain, const TupleItemGuard::Part& part, PyObject* value,
+                      Varying& varying) {
   if (part.tensor && domain.is_tensor(value))
     varying.note_sizes(part.name, part.tensor->changed_sizes(value));
+  if (is_another_number(part.constant, value)) varying.note_number(part.name);
   if (!part.is_tuple || !PyTuple_CheckExact(value)) return;
   const auto count = std::min(part.items.size(), static_cast<size_t>(PyTuple_GET_SIZE(value)));
   for (size_t i = 0; i < count; i++)
-    note_sizes(domain, part.items[i], PyTuple_GET_ITEM(value, static_cast<Py_ssize_t>(i)), varying);
+    note_part(domain, part.items[i], PyTuple_GET_ITEM(value, static_cast<Py_ssize_t>(i)), varying);
 }
 
 // Where one gradient was made anew all were, also those that have come to lie where the old ones lay.
@@ -51,12 +57,10 @@ const PyObject* GuardSet::note_each_change(const Domain& domain, Varying& varyin
   // False: something else was there, or is there now.
   const auto note = [&](auto&& source, const ExpectedValue& expected, PyObject* key, PyObject* found) {
     if (expected.object == nullptr || expected.matches(found)) return expected.object != nullptr || !found;
-    PyObject* constant = expected.constant.get();
-    const bool is_number = constant != nullptr && found != nullptr && Py_TYPE(found) == Py_TYPE(constant) &&
-                           (PyLong_CheckExact(found) || PyFloat_CheckExact(found));
-    const bool is_tensor = constant == nullptr && found != nullptr && domain.is_tensor(found);
-    const bool is_tuple =
-        constant == nullptr && found != nullptr && PyTuple_CheckExact(found) && holds_tensors(domain, found);
+    if (found == nullptr) return false;
+    const bool is_number = is_another_number(expected, found);
+    const bool is_tensor = !expected.constant && domain.is_tensor(found);
+    const bool is_tuple = !expected.constant && PyTuple_CheckExact(found) && may_be_replaced(domain, found);
     if (!is_number && !is_tensor && !is_tuple) return false;
     const std::string name = place_name(source(), key);
     if (is_number) varying.note_number(name);
@@ -116,7 +120,7 @@ const PyObject* GuardSet::note_each_change(const Domain& domain, Varying& varyin
     } else if (const auto* placed_tuple = std::get_if<TupleItemGuard>(&guards_[i])) {
       PyObject* key = placed_tuple->key.get();
       PyObject* value = key != nullptr ? item_at(placed_tuple->container, key) : nullptr;
-      if (value != nullptr) note_sizes(domain, placed_tuple->whole, value, varying);
+      if (value != nullptr) note_part(domain, placed_tuple->whole, value, varying);
     } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
       if (gone.count(object->object) != 0 || !holds(const_cast<Guard&>(guards_[i]), ignored)) return replaced;
     } else if (const auto* item = std::get_if<TensorItemGuard>(&guards_[i])) {

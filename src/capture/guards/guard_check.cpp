@@ -25,12 +25,16 @@ bool check_dict_contents(const DictGuard& guard) {
 
 struct Checker {
   FoundByGuards found;
+  bool bind(const NumberBinding& number, PyObject* value) const {
+    return bind_number(value, number.is_real, number.symbol, found.bindings);
+  }
   bool check_part(const TupleItemGuard::Part& part, PyObject* value) const {
     if (part.tensor) {
       if (!part.tensor->holds(value, found.bindings)) return false;
       found.tensors.push_back(value);
       return true;
     }
+    if (part.number) return bind(*part.number, value);
     if (!part.is_tuple) return part.constant.matches(value);
     if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) != static_cast<Py_ssize_t>(part.items.size()))
       return false;
@@ -133,7 +137,7 @@ struct Checker {
   bool operator()(const NumberGuard& guard) const {
     PyObject* const key = guard.key.get();
     PyObject* const value = key != nullptr ? item_at(guard.container, key) : nullptr;
-    return value != nullptr && bind_number(value, guard.is_real, guard.symbol, found.bindings);
+    return value != nullptr && bind(guard.number, value);
   }
   bool operator()(const TensorItemGuard& guard) const {
     PyObject* tensor = guard.find();

@@ -27,8 +27,8 @@
 
 namespace stator {
 
-// Whether there are tensors in a tuple, beside constants and such tuples.
-bool holds_tensors(const Domain& domain, PyObject* tuple);
+// Whether a tuple holds nothing but tensors, constants and such tuples: the next one is read from its place.
+bool may_be_replaced(const Domain& domain, PyObject* tuple);
 
 class GuardSet {
  public:

@@ -59,7 +59,7 @@ struct Describer {
   }
   std::string operator()(const PinnedTensorGuard& guard) const { return guard.guard->expected(); }
   std::string operator()(const NumberGuard& guard) const {
-    return "[" + text_of(expect(guard.key.get())) + "] is " + (guard.is_real ? "a float" : "an int");
+    return "[" + text_of(expect(guard.key.get())) + "] is " + (guard.number.is_real ? "a float" : "an int");
   }
   std::string operator()(const TupleItemGuard& guard) const {
     return "[" + text_of(expect(guard.key.get())) + "] is a tuple of " +

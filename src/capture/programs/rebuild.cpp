@@ -14,6 +14,8 @@ Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
       return step.object;
     case Kind::pinned:
       return Ref<>::share(step.pinned);
+    case Kind::placed:
+      return Ref<>::share(item_at(step.pinned, step.object.get()));
     case Kind::given:
       return Ref<>::share(step.path.find(arguments));
     case Kind::list:

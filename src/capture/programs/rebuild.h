@@ -36,6 +36,7 @@ class Rebuild {
     tensor,
     object,
     pinned,
+    placed,
     given,
     tuple,
     frozenset,
@@ -56,9 +57,10 @@ class Rebuild {
     Kind kind;
     size_t tensor = 0;
     // object: itself; instance, tuple, partial: the class; dict: what is the same on every call; function:
-    // code
+    // code; placed: the key
     Ref<> object;
-    // borrowed: the guards prove it, and nothing is kept that the program dropped; of a function: its globals
+    // borrowed: the guards prove it, and nothing is kept that the program dropped; of a function: its
+    // globals; placed: the container
     PyObject* pinned = nullptr;
     newfunc construct = nullptr;      // tuple: of its class; instance: of the class that holds its items
     PyTypeObject* storage = nullptr;  // what fills it: list, dict, OrderedDict, set; or nothing

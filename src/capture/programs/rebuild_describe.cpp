@@ -88,6 +88,12 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     capture.recording.stop(BreakCode::kUnguardable, "the identity of an object made here is kept");
     return kStopped;
   }
+  if (const auto [container, key] = recording.place_of(value); container && PyTuple_Check(value)) {
+    step.kind = Kind::placed;
+    step.pinned = container;
+    step.object = Ref<>::share(key);
+    return index;
+  }
   if ((PyCell_Check(value) || PyFunction_Check(value)) && !capture.recording.may_outlive(value))
     return kStopped;
   if (recording.is_pinned(value) && !is_constant(value)) {
@@ -112,11 +118,6 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
                            PyCFunction_Check(value);
   if (!needs_parts && !is_made_here(value, recording)) return stopped();
   if (needs_parts) {
-    if (PyTuple_Check(value) && recording.is_stand_in(value)) {
-      capture.recording.stop(BreakCode::kUnguardable,
-                             "a tuple that is read from its place is kept elsewhere");
-      return kStopped;
-    }
     step.kind = PyTuple_Check(value)       ? Kind::tuple
                 : PyMethod_Check(value)    ? Kind::method
                 : PyCFunction_Check(value) ? Kind::builtin

@@ -49,6 +49,8 @@ size_t Recording::places_of(PyObject* constant, bool& guarded) const {
 // One object stays one where it can only have come from one place, or where every place must hold the same
 // object as now.
 bool Recording::before_identity(PyObject* a, PyObject* b) {
+  if (a != b && PyTuple_Check(a) && PyTuple_Check(b))
+    return want_tuple_by_identity(a) && want_tuple_by_identity(b);
   if (!is_constant(a) || !is_constant(b) || !expect(a).matches(b) || is_one_of_its_kind(a)) return true;
   bool guarded = false;
   if (places_of(a, guarded) < 2 && a == b) return true;
@@ -62,6 +64,7 @@ bool Recording::before_identity(PyObject* a, PyObject* b) {
 // id(): of an object made here it is another number in each run, which a program can only use to tell objects
 // apart. A constant must then be the very object that it is now, wherever it was found.
 bool Recording::read_identity(PyObject* object) {
+  if (!want_tuple_by_identity(object)) return false;
   if (given_.count(object) != 0)
     return stop(BreakCode::kUnguardable, "the identity of an argument that is known by its contents");
   if (!is_known(object)) return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");

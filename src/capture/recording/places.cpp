@@ -34,6 +34,13 @@ PyObject* Recording::stand_in(PyObject* container, PyObject* key) const {
   return found != end ? found->second.stands.get() : nullptr;
 }
 
+std::pair<PyObject*, PyObject*> Recording::place_of(PyObject* stands) const {
+  const auto found = std::find_if(stand_ins_.begin(), stand_ins_.end(),
+                                  [&](const auto& known) { return known.second.stands.get() == stands; });
+  return found != stand_ins_.end() ? std::pair(found->first, found->second.key.get())
+                                   : std::pair<PyObject*, PyObject*>();
+}
+
 bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
   if (PyTypeObject* type = class_with(container)) {
     guards_.keep(key);
@@ -64,7 +71,7 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
 bool Recording::see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
   DomainCapture::NumberSymbol symbol = capture_.number(value, name);
   if (!symbol.stands) return false;
-  guards_.add(NumberGuard{container, HeldKey(key), symbol.is_real, symbol.index}, container);
+  guards_.add(NumberGuard{container, HeldKey(key), {symbol.is_real, symbol.index}}, container);
   expect_symbols();
   return place(container, key, value, std::move(symbol.stands));
 }
@@ -105,6 +112,15 @@ Ref<> Recording::placed_part(PyObject* value, const std::string& name, TupleItem
   if (domain_.is_tensor(value)) return placed_tracer(value, name, part.tensor);
   part.is_tuple = PyTuple_CheckExact(value);
   if (!part.is_tuple) {
+    const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
+    if (is_number && varying_->is_place(name)) {
+      DomainCapture::NumberSymbol symbol = capture_.number(value, name);
+      if (symbol.stands) {
+        part.number = {symbol.is_real, symbol.index};
+        expect_symbols();
+        return std::move(symbol.stands);
+      }
+    }
     note_constant(value, nullptr, nullptr);
     part.constant = expect(value);
     return Ref<>::share(value);
@@ -121,8 +137,15 @@ Ref<> Recording::placed_part(PyObject* value, const std::string& name, TupleItem
   return stands;
 }
 
+static void note_tuples(PyObject* stands, PyObject* real, std::unordered_map<PyObject*, PyObject*>& all) {
+  all.emplace(stands, real);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(stands); i++) {
+    if (PyObject* item = PyTuple_GET_ITEM(stands, i); PyTuple_CheckExact(item)) note_tuples(item, real, all);
+  }
+}
+
 bool Recording::see_tuple(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
-  if (!may_be_placed(value) || PyODict_Check(container) || !holds_tensors(domain_, value)) return false;
+  if (!may_be_placed(value) || PyODict_Check(container) || !may_be_replaced(domain_, value)) return false;
   TupleItemGuard guard{container, HeldKey(key), {}};
   Ref<> stands = placed_part(value, name, guard.whole);
   if (!stands) {
@@ -130,7 +153,16 @@ bool Recording::see_tuple(PyObject* container, PyObject* key, PyObject* value, c
     return false;
   }
   guards_.add(std::move(guard), container);
+  note_tuples(stands.get(), value, placed_tuples_);
   return place(container, key, value, std::move(stands));
+}
+
+// False: it stands for a tuple, of which another attempt sees the object itself.
+bool Recording::want_tuple_by_identity(PyObject* stands) {
+  const auto found = placed_tuples_.find(stands);
+  if (found == placed_tuples_.end()) return true;
+  wanted_by_identity_.insert(found->second);
+  return stop(BreakCode::kUnguardable, "the identity of a tuple that is read from its place");
 }
 
 }  // namespace stator

@@ -156,6 +156,7 @@ class Recording {
   // `a is b` asks what guards do not tell of constants, which are compared by value.
   bool before_identity(PyObject* a, PyObject* b);
   bool read_identity(PyObject* object);
+  bool want_tuple_by_identity(PyObject* stands);
   // An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
   // neither be put into words nor hashed.
   bool before_showing(PyObject* object);
@@ -179,10 +180,8 @@ class Recording {
   }
   // The symbol or tracer, or tuple of tracers, that stands in a place (borrowed); nullptr: none does.
   PyObject* stand_in(PyObject* container, PyObject* key) const;
-  bool is_stand_in(PyObject* object) const {
-    return std::any_of(stand_ins_.begin(), stand_ins_.end(),
-                       [&](const auto& known) { return known.second.stands.get() == object; });
-  }
+  // Where it stands: a container and a key in it (borrowed); nothing: it is no stand-in.
+  std::pair<PyObject*, PyObject*> place_of(PyObject* stands) const;
 
  private:
   static constexpr size_t kLongestSource = 2000;
@@ -339,6 +338,8 @@ class Recording {
   };
   std::unordered_multimap<PyObject*, StandIn> stand_ins_;  // by container
   std::vector<Ref<>> placed_tensors_;
+  std::unordered_map<PyObject*, PyObject*>
+      placed_tuples_;  // and those inside of them: the tuple in the place
   struct GivenTensor {
     size_t index;  // among the tensors of the call
     PyObject* real;
