@@ -157,8 +157,10 @@ class Domain {
   // What captured code is to see instead of an object that the domain's C code made: nothing, or a symbolic
   // number. Asked in captures that have symbols.
   virtual Ref<> in_place_of(PyObject* object) const = 0;
-  // Code of the domain's own that is run and not captured.
+  // Code of the domain's own that C code calls, which is run and not captured.
   virtual bool runs_plainly(PyCodeObject* code) const = 0;
+  // The same, with all that it calls: a kernel. The domain goes on recording what it does.
+  virtual bool is_kernel(PyCodeObject* /*code*/) const { return false; }
   virtual CallKind classify(PyObject* callable) const = 0;
   // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }

@@ -26,16 +26,15 @@ using Stack = torch::jit::Stack;
 
 enum class Arrival : uint8_t { ordinary, wrapped };
 
-// Tensors that the session cannot stand for raise a break; functorch's wrappers are unwrapped by functorch.
+// Tensors that the session cannot stand for raise a break. Wrappers arrive here only when their transform has
+// ended (inside of it our key is off), and torch knows what to make of them.
 Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments) {
-  constexpr auto kWrappers =
-      c10::DispatchKeySet({c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::FuncTorchGradWrapper});
   Arrival arrival = Arrival::ordinary;
   for (const c10::IValue& argument : arguments) {
     for_each_tensor(argument, [&](const at::Tensor& tensor) {
       if (!tensor.defined()) return;
       const auto keys = tensor.key_set();
-      if (keys.has_any(kWrappers)) arrival = Arrival::wrapped;
+      if (is_wrapper(tensor)) arrival = Arrival::wrapped;
       if (keys.has(c10::DispatchKey::Python)) {
         raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
       }

@@ -97,6 +97,12 @@ TensorMeta symbolic_meta(shape::Context& shapes, const at::Tensor& real, const s
 
 }  // namespace
 
+bool is_wrapper(const at::Tensor& tensor) {
+  constexpr auto kWrappers =
+      c10::DispatchKeySet({c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::FuncTorchGradWrapper});
+  return tensor.key_set().has_any(kWrappers);
+}
+
 std::vector<size_t> stride_order(const at::Tensor& tensor) {
   std::vector<size_t> order(static_cast<size_t>(tensor.dim()));
   std::iota(order.rbegin(), order.rend(), 0);
@@ -111,6 +117,10 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
                                uint64_t varying) {
   auto [found, is_new] = lifted_.try_emplace(real.unsafeGetTensorImpl(), inputs.size());
   if (!is_new) return inputs[found->second];
+  if (is_wrapper(real)) {
+    lifted_.erase(found);
+    raise_break(BreakCode::kHigherOrderOperator, "a tensor of a transform is used after it");
+  }
   if (real.layout() != c10::kStrided) {
     lifted_.erase(found);
     raise_break(BreakCode::kTensorLayout, "a tensor whose layout is not strided");

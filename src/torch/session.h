@@ -144,6 +144,9 @@ class Session {
   size_t region_start_ = 0;
 };
 
+// A tensor that belongs to a transform of torch.func, also to one that has ended.
+bool is_wrapper(const at::Tensor& tensor);
+
 // Dimensions from the innermost in memory to the outermost; one of size 1 comes before others of its stride.
 std::vector<size_t> stride_order(const at::Tensor& tensor);
 

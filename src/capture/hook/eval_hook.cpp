@@ -118,8 +118,10 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
     return keep_bound_frame(*context.binding, frame);
   }
   if (context.recording != nullptr && context.recording->outside()) return pass_on(thread, frame, throwflag);
-  if (context.recording != nullptr && is_last_word(frame, throwflag, *context.recording)) {
-    // What dies meanwhile was none of the program's: its last words are not part of the capture.
+  if (context.recording != nullptr && (is_last_word(frame, throwflag, *context.recording) ||
+                                       context.recording->domain().is_kernel(frame->code))) {
+    // What dies meanwhile was none of the program's: its last words are not part of the capture. Nor is what
+    // a kernel does beside calling operators.
     Recording* const recording = std::exchange(context.recording, nullptr);
     const Mode mode = context.change_mode(Mode::off);
     const bool plain = std::exchange(context.plain, true);

@@ -33,6 +33,7 @@
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
+#include "torch/domain/transforms.h"
 #include "torch/imported_module.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
@@ -310,8 +311,12 @@ class TorchDomain final : public Domain {
   bool runs_plainly(PyCodeObject* code) const override {
     return is_sym_number_code(code) || is_default_device_code(code);
   }
+  bool is_kernel(PyCodeObject* code) const override { return is_python_kernel(code); }
   Ref<> called_instead(PyObject* callable) const override {
-    if (PyFunction_Check(callable)) return makes_region(callable);
+    if (PyFunction_Check(callable)) {
+      before_transform(callable);
+      return makes_region(callable);
+    }
     Ref<> found = asks_without_device(callable);
     return found ? std::move(found) : makes_new_tensor(callable);
   }
@@ -375,6 +380,7 @@ bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
   prepare_default_device();
   prepare_checkpoint_regions();
+  prepare_transforms();
   const py::object engine = imported("torch.autograd.graph").attr("_engine_run_backward");
   run_backward = reinterpret_cast<PyCodeObject*>(py::object(engine.attr("__code__")).release().ptr());
   auto install =
