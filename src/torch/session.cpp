@@ -315,6 +315,8 @@ void Session::finish(std::span<const ir::ValueId> outputs) {
       (!changes_tensors &&
        (modes_.default_dtype != caller.default_dtype || modes_.attention != caller.attention)))
     note_break(BreakCode::kUnsupportedMode, "it is still set when the function returns");
+  if (under_unsupported_mode())
+    note_break(BreakCode::kUnsupportedMode, "a transform is still open when the function returns");
   if (region_modes_)
     note_break(BreakCode::kHigherOrderOperator, "torch.utils.checkpoint of code that raises");
   graph.set_outputs(outputs);

@@ -14,6 +14,7 @@ DomainCapture::AttributeWrite record_attribute_write(Session& session, PyObject*
   if (tensor.is_inference() || session.unrecorded != 0) return refused;
   if (PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
     if (!PyBool_Check(value)) return refused;
+    if (is_wrapper(tensor)) return made;  // of the transform's history, which no run has
     const bool requires_grad = value == Py_True;
     session.value_of(tensor);  // from now on its state is guarded
     const bool is_differentiable =

@@ -16,6 +16,7 @@
 #include "torch/domain/default_device.h"
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/scripted.h"
+#include "torch/domain/transforms.h"
 
 namespace stator {
 namespace {
@@ -141,6 +142,7 @@ CallKind classify_torch_callable(PyObject* callable) {
   if (is_question_without_device(callable)) return CallKind::pure;
   if (is_new_tensor(callable)) return CallKind::tensor;
   if (marks_region(callable)) return CallKind::region;
+  if (is_engine_call(callable)) return CallKind::tensor;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
     PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
@@ -158,8 +160,11 @@ CallKind classify_torch_callable(PyObject* callable) {
     if (is_mode_method(callable)) return CallKind::modes;
     const std::string module = text_attribute(callable, "__module__");
     if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
-    if (module == "torch._C" || module == "torch" || module == "torch._C._functorch") {
+    if (module == "torch._C" || module == "torch" || module == "torch._C._functorch" ||
+        module == "torch._C._autograd") {
       const std::string name = text_attribute(callable, "__name__");
+      // Forward gradients of tensors that no transform has would be those of tracers.
+      if (name.ends_with("_dual_level") && !is_in_transform()) return CallKind::unknown;
       if (const CallKind known = kind_in(kFunctions, name); known != CallKind::unknown) return known;
       if (name.starts_with("_get_")) return CallKind::setting;
     }

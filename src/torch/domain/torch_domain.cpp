@@ -86,9 +86,6 @@ bool computes_otherwise(PyCodeObject* code) {
                              std::string_view(file) == torch_folder() + "nn/modules/transformer.py");
 }
 
-// Of torch.autograd.graph._engine_run_backward, through which backward() and grad() go.
-PyCodeObject* run_backward = nullptr;
-
 class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
@@ -106,8 +103,10 @@ class TorchCapture final : public DomainCapture {
   }
   ~TorchCapture() override {
     if (session_ != nullptr && entered_) session_->leave();
-    // A capture may be given up inside no_grad, inference_mode or autocast, whose exits are then never run.
+    // A capture may be given up inside no_grad, inference_mode, autocast or a transform, whose exits are then
+    // never run.
     at::ThreadLocalState::setThreadLocalState(thread_);
+    dual_level_.restore();
     if (c10::get_default_dtype_as_scalartype() != default_dtype_)
       c10::set_default_dtype(c10::scalarTypeToTypeMeta(default_dtype_));
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
@@ -180,8 +179,6 @@ class TorchCapture final : public DomainCapture {
   }
   bool has_symbols() const override { return session_->shapes().has_symbols() || session_->has_read; }
   void entering(PyCodeObject* code, PyCodeObject* caller) override {
-    if (code == run_backward)
-      session_->note_break(BreakCode::kBackward, "a gradient is asked for inside of the function");
     if (code == flag_.asking_code())
       flag_.answer(session_->following == 0 && (caller == nullptr || !computes_otherwise(caller)));
   }
@@ -276,6 +273,7 @@ class TorchCapture final : public DomainCapture {
   std::shared_ptr<Session> session_;
   bool entered_ = true;
   at::ThreadLocalState thread_;  // grad and inference mode and dispatch keys, as the caller had them
+  DualLevel dual_level_;
   std::optional<uint64_t> default_device_ = default_device();
   at::ScalarType default_dtype_ = c10::get_default_dtype_as_scalartype();
   static constexpr std::array kAutocastDevices = {c10::kCPU, c10::kCUDA};
@@ -315,6 +313,7 @@ class TorchDomain final : public Domain {
   Ref<> called_instead(PyObject* callable) const override {
     if (PyFunction_Check(callable)) {
       before_transform(callable);
+      if (Ref<> engine = asks_engine(callable)) return engine;
       return makes_region(callable);
     }
     Ref<> found = asks_without_device(callable);
@@ -381,8 +380,6 @@ bool install_torch_domain(GraphBackend backend) {
   prepare_default_device();
   prepare_checkpoint_regions();
   prepare_transforms();
-  const py::object engine = imported("torch.autograd.graph").attr("_engine_run_backward");
-  run_backward = reinterpret_cast<PyCodeObject*>(py::object(engine.attr("__code__")).release().ptr());
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;

@@ -1,33 +1,198 @@
 // src/torch/domain/transforms.cpp: what transforms of torch.func need beside the dispatcher.
 #include "torch/domain/transforms.h"
 
-#include <pybind11/pybind11.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/forward_grad.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <typeinfo>
+#include <unordered_set>
 
+#include "torch/capture_break.h"
 #include "torch/imported_module.h"
 #include "torch/own_python.h"
 
 namespace stator {
 namespace {
 
-namespace py = pybind11;
+namespace autograd = torch::autograd;
 
 // Of the function that registers kernels for vmap; nullptr once they are there.
 PyObject* registers_kernels = nullptr;
 
+// Of torch.autograd.graph._engine_run_backward, through which backward() and grad() go.
+PyObject* run_backward = nullptr;
+
 // Of torch._decomp, with torch's kernels for vmap that are written in Python. Asked for by the hook, which
 // must not lead to an import.
 std::string folder_of_kernels;
+
+// Python code of the program's would run in the engine, where nothing notices what it reads and writes.
+bool runs_python(const at::Tensor& output) {
+  std::unordered_set<const autograd::Node*> seen;
+  std::vector<const autograd::Node*> left;
+  const auto add = [&](const autograd::Node* node) {
+    if (node != nullptr && seen.insert(node).second) left.push_back(node);
+  };
+  add(output.grad_fn().get());
+  while (!left.empty()) {
+    auto* node = const_cast<autograd::Node*>(left.back());
+    left.pop_back();
+    // By name: torch does not export the type.
+    if (std::string_view(typeid(*node).name()).find("PyNode") != std::string_view::npos ||
+        !node->pre_hooks().empty() || !node->post_hooks().empty() || !node->tensor_pre_hooks().empty() ||
+        !node->retains_grad_hooks().empty())
+      return true;
+    for (const autograd::Edge& edge : node->next_edges()) add(edge.function.get());
+  }
+  return false;
+}
+
+[[noreturn]] void refuse() {
+  raise_break(BreakCode::kBackward, "a gradient is asked for inside of the function");
+}
+
+// A tuple of tensors, undefined ones for None. Raises a break for anything else.
+autograd::variable_list tensors_of(PyObject* tuple) {
+  if (tuple == nullptr || !PyTuple_Check(tuple)) refuse();
+  autograd::variable_list tensors;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject* object = PyTuple_GET_ITEM(tuple, i);
+    const bool is_tensor = PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
+    if (!is_tensor && object != Py_None) refuse();
+    tensors.push_back(is_tensor ? THPVariable_Unpack(object) : at::Tensor());
+  }
+  return tensors;
+}
+
+// Stands where a tensor has no history: no gradient comes there.
+struct Nowhere : autograd::Node {
+  autograd::variable_list apply(autograd::variable_list&&) override { return {}; }
+};
+
+template <class Pointer>
+Pointer nowhere() {
+  if constexpr (requires(Pointer p) { p.reset(new Nowhere()); }) {
+    return std::make_shared<Nowhere>();
+  } else {
+    return c10::make_intrusive<Nowhere>();
+  }
+}
+
+// Where the gradient of a tensor comes out of the engine.
+autograd::Edge edge_to(const at::Tensor& input) {
+  using Function = decltype(autograd::Edge::function);
+  if (!input.defined()) refuse();
+  if (input.grad_fn()) return {input.grad_fn(), static_cast<uint32_t>(input.output_nr())};
+  Function leaf = autograd::impl::try_get_grad_accumulator(input);
+  return {leaf ? std::move(leaf) : nowhere<Function>(), 0};
+}
+
+constexpr const char* kCompiledAutograd = "torch._dynamo.compiled_autograd";
+
+bool is_text(PyObject* object, const char* text) {
+  return object != nullptr && PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, text) == 0;
+}
+
+bool has_compiled_autograd() {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), kCompiledAutograd);
+  return module != nullptr && py::getattr(module, "compiled_autograd_enabled", py::none()).ptr() == Py_True;
+}
+
+// All of the engine's work is done by this thread, as the capture's is.
+class InThisThread {
+ public:
+  InThisThread() { set(false); }
+  ~InThisThread() { set(outer_); }
+  InThisThread(const InThisThread&) = delete;
+  InThisThread& operator=(const InThisThread&) = delete;
+
+ private:
+  static void set(bool enabled) { c10::AutogradState::get_tls_state().set_multithreading_enabled(enabled); }
+  bool outer_ = c10::AutogradState::get_tls_state().get_multithreading_enabled();
+};
+
+// What is asked is asked of the engine below Python's, which wants the GIL given up: a capture keeps it.
+// Where torch would raise, the capture ends, and the error is that of the native run.
+autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
+  PyObject *outputs = nullptr, *given = nullptr, *inputs = nullptr;
+  int keeps = 0, creates = 0, may_be_unused = 0, accumulates = 0;
+  static const char* const names[] = {"tensors", "grad_tensors",      "keep_graph",      "create_graph",
+                                      "inputs",  "allow_unreachable", "accumulate_grad", nullptr};
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OOpp|Opp", const_cast<char**>(names), &outputs,
+                                  &given, &keeps, &creates, &inputs, &may_be_unused, &accumulates) == 0) {
+    PyErr_Clear();
+    refuse();
+  }
+  if (accumulates != 0 || has_compiled_autograd()) refuse();
+  autograd::edge_list roots, ends;
+  for (const at::Tensor& output : tensors_of(outputs)) {
+    if (!output.defined() || !is_wrapper(output) || !output.grad_fn()) refuse();
+    if (runs_python(output))
+      raise_break(BreakCode::kBackward, "a transform of code with a gradient or a hook of its own");
+    roots.push_back(autograd::impl::gradient_edge(output));
+  }
+  for (const at::Tensor& input : tensors_of(inputs)) ends.push_back(edge_to(input));
+  const autograd::variable_list starts = tensors_of(given);
+  const bool all_there = std::ranges::all_of(starts, [](const at::Tensor& start) { return start.defined(); });
+  if (roots.empty() || ends.empty() || starts.size() != roots.size() || !all_there) refuse();
+  const InThisThread here;
+  autograd::variable_list found = autograd::Engine::get_base_engine().execute(
+      roots, starts, keeps != 0, creates != 0, /*accumulate_grad=*/false, ends);
+  for (const at::Tensor& gradient : found) {
+    if (!gradient.defined() && may_be_unused == 0) refuse();
+  }
+  return found;
+}
+
+PyObject* ask_engine(PyObject*, PyObject* arguments, PyObject* keywords) {
+  HANDLE_TH_ERRORS
+  Session* session = Session::current();
+  if (session == nullptr) throw std::runtime_error("a gradient is asked for outside of a capture");
+  try {
+    const OwnPython own(session);
+    const autograd::variable_list found = gradients(arguments, keywords);
+    py::tuple result(found.size());
+    for (size_t i = 0; i < found.size(); i++)
+      result[i] = py::reinterpret_steal<py::object>(found[i].defined() ? THPVariable_Wrap(found[i])
+                                                                       : Py_NewRef(Py_None));
+    return result.release().ptr();
+  } catch (const CaptureBreak& error) {
+    session->note_break(error.code, error.msg);
+    throw;
+  } catch (const std::exception& error) {
+    session->note_break(BreakCode::kBackward, error.what());
+    throw;
+  }
+  END_HANDLE_TH_ERRORS
+}
+
+PyMethodDef engine_method = {"_engine_run_backward",
+                             reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ask_engine)),
+                             METH_VARARGS | METH_KEYWORDS, nullptr};
+PyObject* engine_function = nullptr;
+PyObject* without_compiled_autograd = nullptr;
 
 }  // namespace
 
 void prepare_transforms() {
   const py::object function =
       py::getattr(imported("torch._functorch.vmap"), "lazy_load_decompositions", py::none());
-  folder_of_kernels = py::list(imported("torch").attr("__path__"))[0].cast<std::string>() + "/_decomp/";
   if (PyFunction_Check(function.ptr())) registers_kernels = Py_NewRef(PyFunction_GET_CODE(function.ptr()));
+  folder_of_kernels = py::list(imported("torch").attr("__path__"))[0].cast<std::string>() + "/_decomp/";
+  const py::object engine = imported("torch.autograd.graph").attr("_engine_run_backward");
+  run_backward = py::object(engine.attr("__code__")).release().ptr();
+  engine_function = PyCFunction_New(&engine_method, nullptr);
+  without_compiled_autograd =
+      py::object(imported("stator.transforms").attr("without_compiled_autograd")).release().ptr();
 }
 
 void before_transform(PyObject* function) {
@@ -42,10 +207,31 @@ void before_transform(PyObject* function) {
   session->resume();
 }
 
+Ref<> asks_engine(PyObject* callable) {
+  if (PyFunction_GET_CODE(callable) == run_backward) return Ref<>::share(engine_function);
+  const auto* function = reinterpret_cast<PyFunctionObject*>(callable);
+  if (is_text(function->func_name, "_disable") && is_text(function->func_module, kCompiledAutograd))
+    return Ref<>::share(without_compiled_autograd);
+  return {};
+}
+
+bool is_engine_call(PyObject* callable) { return callable == engine_function; }
+
+bool is_in_transform() {
+  return c10::impl::tls_local_dispatch_key_set().included_.has(
+      c10::DispatchKey::FuncTorchDynamicLayerFrontMode);
+}
+
 bool is_python_kernel(PyCodeObject* code) {
   const char* file = PyUnicode_AsUTF8(code->co_filename);
   if (file == nullptr) PyErr_Clear();
   return file != nullptr && std::string_view(file).starts_with(folder_of_kernels);
+}
+
+bool DualLevel::is_open() { return autograd::ForwardADLevel::try_get_by_idx(0) != nullptr; }
+
+void DualLevel::restore() const {
+  if (!was_open_ && is_open()) autograd::ForwardADLevel::release_idx(0);
 }
 
 }  // namespace stator
