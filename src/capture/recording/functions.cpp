@@ -99,9 +99,18 @@ bool Recording::may_outlive(PyObject* object) {
 
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
-  if (first_argument != nullptr && constructed_.count(Py_TYPE(first_argument)) != 0 &&
-      !is_known(first_argument) && PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
-    make_fresh(first_argument);
+  if (first_argument != nullptr && !is_known(first_argument) &&
+      PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
+    PyTypeObject* type = Py_TYPE(first_argument);
+    bool is_new = constructed_.count(type) != 0;
+    // C code that was given the class (`map`, `sorted`, a defaultdict) calls it unseen. Nobody but that call
+    // and the frame holds an instance that is new.
+    constexpr Py_ssize_t kHolders = 2;
+    if (!is_new && classes_given_out_.count(type) != 0 && Py_REFCNT(first_argument) == kHolders) {
+      if (!before_class_call(type, nullptr, 0)) return false;
+      is_new = true;
+    }
+    if (is_new) make_fresh(first_argument);
   }
   auto* object = reinterpret_cast<PyObject*>(function);
   if (object == given_new_object_) {

@@ -238,6 +238,13 @@ bool Recording::read_reduced(PyObject* object) {
     return read_attribute(object, state.get());  // Python code, captured as it runs
   if (Py_IS_TYPE(object, &PySet_Type))
     return is_fresh(object) || read_contents(object);  // its items, in a list
+  if (PyODict_CheckExact(object)) {
+    // Its class, and an iterator over its items.
+    PyObject** own_dict = _PyObject_GetDictPtr(object);
+    if (own_dict != nullptr && *own_dict != nullptr && PyDict_GET_SIZE(*own_dict) != 0)
+      return stop(BreakCode::kUnknownFunction, "__reduce_ex__ of an OrderedDict with attributes");
+    return is_fresh(object) || read_contents(object);
+  }
   if (Py_TYPE(object)->tp_itemsize != 0 || PyList_Check(object) || PyDict_Check(object) ||
       !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     return stop(BreakCode::kUnknownFunction, std::string("__reduce_ex__ of a ") + Py_TYPE(object)->tp_name);

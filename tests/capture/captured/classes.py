@@ -4,6 +4,7 @@ import abc
 import collections
 import dataclasses
 import enum
+import itertools
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -436,3 +437,62 @@ def slots_behind_super() -> tuple[Program, Change]:
     held = Derived()
     Base.value.__set__(held, 5)  # type: ignore[attr-defined]
     return lambda n: held.value + n, lambda: Base.value.__set__(held, 7)  # type: ignore[attr-defined]
+
+
+@case
+def classes_that_c_code_calls() -> tuple[Program, Change]:
+    class Weight:
+        scale = 2
+
+        def __init__(self, value: int = 1) -> None:
+            self.value = value * self.scale
+            self.seen: list[int] = []
+
+        def __lt__(self, other: "Weight") -> bool:
+            return self.value > other.value
+
+    class Heavy(Weight):
+        def __init__(self, value: int = 1) -> None:
+            super().__init__(value + 1)
+            self.seen.append(value)
+
+    @dataclasses.dataclass(order=True)
+    class Pair:
+        first: int
+        second: int = 3
+
+    def program(n: int) -> Any:
+        table: dict[str, Weight] = collections.defaultdict(Heavy)
+        table["a"].seen.append(n)
+        table["b"].value += n
+        return (
+            [weight.value for weight in map(Weight, [n, 2])],
+            sorted([1, n, 3], key=Weight),
+            max([1, 5, n], key=Heavy),
+            [table[name].seen for name in "abc"],
+            table["b"].value,
+            [(pair.first, pair.second) for pair in map(Pair, [n, 1])],
+            sum(pair.second for pair in itertools.starmap(Pair, [(1, n), (2,)])),
+        )
+
+    return program, lambda: setattr(Weight, "scale", 5)
+
+
+@case
+def initialisers_that_c_code_calls_on_older_objects() -> tuple[Program, Change]:
+    class Counter:
+        step = 1
+
+        def __init__(self) -> None:
+            self.count = getattr(self, "count", 0) + self.step
+
+    counters = [Counter(), Counter()]
+
+    def program(n: int) -> Any:
+        for counter in counters:
+            counter.count = n
+        list(map(Counter.__init__, counters))
+        made = list(map(lambda make: make(), [Counter]))  # noqa: C417
+        return [counter.count for counter in counters + made]
+
+    return program, lambda: setattr(Counter, "step", 3)
