@@ -74,6 +74,9 @@ EXPRESSIONS = {
     "n == 5 + 0j": 3,
     "n + Fraction(1, 3)": 3 if sys.version_info < (3, 12) else 1,  # 3.11 asks for a common divisor
     "{5: 1}.get(n)": 3,
+    "x.new(n, 2).shape": 1,
+    "x.new(2, 3).fill_(1)": 1,
+    "x.new(x.shape).zero_()": 1,
     "x.new_tensor([n])": 3,
     "x.new_tensor(2.5, dtype=torch.float64)": 1,
     "torch.Tensor.new_tensor(x, [1, 2])": 1,

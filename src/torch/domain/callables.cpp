@@ -14,8 +14,10 @@
 #include "capture/recording/module_attribute.h"
 #include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/made_parameter.h"
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/scripted.h"
+#include "torch/domain/seeds.h"
 #include "torch/domain/transforms.h"
 
 namespace stator {
@@ -142,7 +144,8 @@ CallKind classify_torch_callable(PyObject* callable) {
   if (is_question_without_device(callable)) return CallKind::pure;
   if (is_new_tensor(callable)) return CallKind::tensor;
   if (marks_region(callable)) return CallKind::region;
-  if (is_engine_call(callable)) return CallKind::tensor;
+  if (is_engine_call(callable) || is_parameter_maker(callable) || is_seed_call(callable))
+    return CallKind::tensor;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
     PyObject* self = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;

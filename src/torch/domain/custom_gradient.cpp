@@ -6,7 +6,6 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "torch/domain/opaque_call.h"
-#include "torch/domain/sym_python.h"
 #include "torch/followed_operator.h"
 #include "torch/imported_module.h"
 #include "torch/own_python.h"
@@ -151,13 +150,7 @@ Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* argume
       values.push_back(session.value_of(inputs.back()));
       if (as_tracer(inputs.back()) == nullptr) kept.emplace_back(inputs.back());
     }
-    std::vector<ir::Operand> numbers;
-    for (const py::handle& symbol : py::list(call.attr("numbers"))) {
-      const SymNumber number = number_of(symbol.ptr()).value();
-      numbers.push_back(number.real      ? ir::Operand::of(session.value_of(*number.real))
-                        : number.is_real ? ir::Operand::of(number.constant)
-                                         : ir::Operand::of(number.integer.dim()));
-    }
+    const std::vector<ir::Operand> numbers = number_operands(session, call);
     call.attr("forget")();
     own.reset();
     py::object result;

@@ -1,18 +1,21 @@
-// src/torch/domain/new_tensor.cpp: Tensor.new_tensor of a tracer, as torch.tensor with its dtype and device.
+// src/torch/domain/new_tensor.cpp: Tensor.new_tensor of a tracer, as torch.tensor with its dtype and device,
+// and Tensor.new.
 #include "torch/domain/new_tensor.h"
 
+#include <torch/csrc/Size.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <string_view>
 
 #include "capture/recording/module_attribute.h"
+#include "torch/domain/sym_python.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
 
 namespace stator {
 namespace {
 
-constexpr std::string_view kName = "new_tensor";
+constexpr std::string_view kName = "new_tensor", kOldName = "new";
 
 bool is_tensor(PyObject* object) {
   return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
@@ -51,27 +54,52 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
   return make ? PyObject_Call(make.get(), positional.get(), keywords.get()) : nullptr;
 }
 
+// Of the forms of the older `new` the one that is given sizes: a tensor without contents.
+PyObject* call_old(PyObject* original, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  const bool is_bound = PyCFunction_Check(original);
+  PyObject* self = is_bound ? PyCFunction_GET_SELF(original) : count > 0 ? arguments[0] : nullptr;
+  const Py_ssize_t first = is_bound ? 0 : 1;
+  bool sizes = self != nullptr && is_tensor(self) && count > first && names == nullptr;
+  const bool is_size = sizes && count == first + 1 && THPSize_Check(arguments[first]);
+  for (Py_ssize_t i = first; i < count; i++)
+    sizes &= is_size || PyLong_CheckExact(arguments[i]) || is_sym_number(arguments[i]);
+  if (!sizes) {
+    Session::current()->note_break(BreakCode::kReadsMemory, "Tensor.new of anything but sizes");
+    PyErr_SetString(PyExc_RuntimeError, "stator: Tensor.new of anything but sizes");
+    return nullptr;
+  }
+  Ref<> shape = is_size ? Ref<>::share(arguments[first]) : Ref<>::steal(PyTuple_New(count - first));
+  for (Py_ssize_t i = first; shape && !is_size && i < count; i++)
+    PyTuple_SET_ITEM(shape.get(), i - first, Py_NewRef(arguments[i]));
+  return shape ? PyObject_CallMethod(self, "new_empty", "(O)", shape.get()) : nullptr;
+}
+
+PyMethodDef old_instead = {"new", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_old)),
+                           METH_FASTCALL | METH_KEYWORDS, nullptr};
+
 PyMethodDef instead = {"new_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                        METH_FASTCALL | METH_KEYWORDS, nullptr};
 
 }  // namespace
 
 Ref<> makes_new_tensor(PyObject* callable) {
-  bool is_it = false;
+  std::string_view name;
+  if (is_new_tensor(callable)) return {};
   if (PyCFunction_Check(callable)) {
     const auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
-    is_it = function->m_ml != &instead && function->m_ml->ml_name == kName && function->m_self != nullptr &&
-            is_tensor(function->m_self);
-  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) {
-    const auto* method = reinterpret_cast<PyMethodDescrObject*>(callable);
-    is_it = method->d_method->ml_name == kName &&
-            PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(THPVariableClass), PyDescr_TYPE(callable));
+    if (function->m_self != nullptr && is_tensor(function->m_self)) name = function->m_ml->ml_name;
+  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
+             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(THPVariableClass), PyDescr_TYPE(callable))) {
+    name = reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_name;
   }
-  return is_it ? Ref<>::steal(PyCFunction_New(&instead, callable)) : Ref<>();
+  PyMethodDef* method = name == kName ? &instead : name == kOldName ? &old_instead : nullptr;
+  return method != nullptr ? Ref<>::steal(PyCFunction_New(method, callable)) : Ref<>();
 }
 
 bool is_new_tensor(PyObject* callable) {
-  return PyCFunction_Check(callable) && reinterpret_cast<PyCFunctionObject*>(callable)->m_ml == &instead;
+  if (!PyCFunction_Check(callable)) return false;
+  const PyMethodDef* method = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+  return method == &instead || method == &old_instead;
 }
 
 }  // namespace stator

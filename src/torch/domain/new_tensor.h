@@ -1,4 +1,4 @@
-// src/torch/domain/new_tensor.h: Tensor.new_tensor of a tracer.
+// src/torch/domain/new_tensor.h: Tensor.new_tensor of a tracer, and the older Tensor.new.
 //
 // torch takes the device of the new tensor from the dispatch key of the old one, which a tracer has another
 // of.
@@ -10,7 +10,7 @@
 
 namespace stator {
 
-// What is to be called in place of new_tensor, bound or not. Nothing: `callable` is another function.
+// What is to be called in place of them, bound or not. Nothing: `callable` is another function.
 Ref<> makes_new_tensor(PyObject* callable);
 bool is_new_tensor(PyObject* callable);
 

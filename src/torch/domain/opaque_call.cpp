@@ -5,6 +5,7 @@
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include "torch/domain/sym_python.h"
 #include "torch/imported_module.h"
 #include "torch/tracer.h"
 
@@ -26,6 +27,17 @@ TensorMeta meta_from(const py::tuple& row) {
 OpaqueFunction::~OpaqueFunction() {
   const py::gil_scoped_acquire locked;
   call = {};
+}
+
+std::vector<ir::Operand> number_operands(Session& session, const py::object& call) {
+  std::vector<ir::Operand> numbers;
+  for (const py::handle& symbol : py::list(call.attr("numbers"))) {
+    const SymNumber number = number_of(symbol.ptr()).value();
+    numbers.push_back(number.real      ? ir::Operand::of(session.value_of(*number.real))
+                      : number.is_real ? ir::Operand::of(number.constant)
+                                       : ir::Operand::of(number.integer.dim()));
+  }
+  return numbers;
 }
 
 Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,

@@ -27,4 +27,7 @@ struct OpaqueFunction {
 Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
                          std::string& why);
 
+// The symbolic numbers among the arguments of an OpaqueCall (stator/opaque.py), which each run gives it.
+std::vector<ir::Operand> number_operands(Session& session, const py::object& call);
+
 }  // namespace stator

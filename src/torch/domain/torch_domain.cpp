@@ -27,9 +27,11 @@
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/made_parameter.h"
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/scripted.h"
+#include "torch/domain/seeds.h"
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
@@ -216,6 +218,7 @@ class TorchCapture final : public DomainCapture {
     try {
       std::vector<ir::ValueId> values;
       for (PyObject* output : outputs) {
+        if (!is_sym_number(output) && is_made_parameter(output)) parameters_.push_back(values.size());
         values.push_back(is_sym_number(output) ? session_->output_value(*number_of(output))
                                                : session_->output_value(THPVariable_Unpack(output)));
       }
@@ -240,7 +243,7 @@ class TorchCapture final : public DomainCapture {
                                          const std::vector<std::string>& sources) override {
     const WithoutFunctionModes backends_own;
     try {
-      return backend_(session_, backend, sources);
+      return with_parameters(backend_(session_, backend, sources), parameters_);
     } catch (py::error_already_set& error) {
       error.restore();
       return nullptr;
@@ -271,6 +274,7 @@ class TorchCapture final : public DomainCapture {
   GraphBackend backend_;
   std::unordered_set<std::string> names_;
   std::shared_ptr<Session> session_;
+  std::vector<size_t> parameters_;  // outputs that are made nn.Parameters
   bool entered_ = true;
   at::ThreadLocalState thread_;  // grad and inference mode and dispatch keys, as the caller had them
   DualLevel dual_level_;
@@ -314,8 +318,10 @@ class TorchDomain final : public Domain {
     if (PyFunction_Check(callable)) {
       before_transform(callable);
       if (Ref<> engine = asks_engine(callable)) return engine;
+      if (Ref<> seed = records_seed(callable)) return seed;
       return makes_region(callable);
     }
+    if (Ref<> parameter = makes_parameter(callable)) return parameter;
     Ref<> found = asks_without_device(callable);
     return found ? std::move(found) : makes_new_tensor(callable);
   }
@@ -380,6 +386,8 @@ bool install_torch_domain(GraphBackend backend) {
   prepare_default_device();
   prepare_checkpoint_regions();
   prepare_transforms();
+  prepare_made_parameters();
+  prepare_seeds();
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;
