@@ -62,6 +62,8 @@ double BoxedCall::number(int i) const {
   return value.toScalar().toDouble();
 }
 
+std::vector<double> BoxedCall::numbers(int i) const { return arguments_[i].toDoubleVector(); }
+
 NumberKind BoxedCall::number_kind(int i) const {
   const auto& value = arguments_[i];
   if (value.isComplexDouble()) return NumberKind::complex;

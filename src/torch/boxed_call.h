@@ -24,6 +24,7 @@ class BoxedCall final : public Call {
   Sizes sizes(int i) const override;
   bool boolean(int i) const override { return arguments_[i].toBool(); }
   double number(int i) const override;
+  std::vector<double> numbers(int i) const override;
   NumberKind number_kind(int i) const override;
   std::string_view text(int i) const override { return arguments_[i].toStringView(); }
   c10::ScalarType dtype(int i) const override { return arguments_[i].toScalarType(); }

@@ -51,6 +51,12 @@ def of_sizes(*shape: int) -> list[tuple[torch.Tensor]]:
 
 # --- functions of one tensor of shape (n, 4, 6) whose first size changes ---
 
+RECURRENT = [
+    torch.nn.LSTM(6, 3, num_layers=2, batch_first=True),
+    torch.nn.GRU(6, 3, bidirectional=True, batch_first=True),
+    torch.nn.RNN(6, 3),
+]
+
 FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "pointwise": lambda x: torch.relu(x * 2 + 1).sigmoid(),
     "shape": lambda x: x.shape,
@@ -90,6 +96,21 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "triangular": lambda x: torch.tril(torch.ones(x.shape[0], x.shape[0])),
     "pad": lambda x: F.pad(x, (1, 2)),
     "convolution": lambda x: F.conv1d(x, torch.ones(3, 4, 2)),
+    "resampling": lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=9, mode="linear")),
+    "resampled images": lambda x: (
+        F.interpolate(x.unsqueeze(1), scale_factor=(2, 1.5), mode="bilinear"),
+        F.interpolate(x.unsqueeze(1), size=(3, 4), mode="bicubic", antialias=True),
+        F.interpolate(x.view(-1, 2, 2, 2, 3), scale_factor=2, mode="trilinear"),
+    ),
+    "resampling of the size that changes": lambda x: F.interpolate(x.movedim(0, -1), scale_factor=3),
+    "instance norm": lambda x: F.instance_norm(x) + F.instance_norm(x, weight=torch.ones(4)),
+    "short Fourier transforms": lambda x: (
+        torch.stft(x.flatten(1), 8, window=torch.hann_window(8), return_complex=True),
+        torch.stft(
+            x.flatten(1), 8, 3, window=torch.ones(8), center=False, onesided=False, return_complex=True
+        ),
+    ),
+    "recurrent layers": lambda x: [layer(x) for layer in RECURRENT],
     "in place": lambda x: x.clone().add_(1).mul_(2),
     "dtype": lambda x: x.to(torch.float64).half(),
     "min and max": lambda x: (max(x.shape[0], 2), x[: min(x.shape[0], 100)]),

@@ -36,6 +36,8 @@ RuleTable padding_rules();
 RuleTable shuffling_rules();
 RuleTable sorting_rules();
 RuleTable fused_update_rules();
+RuleTable resampling_rules();
+RuleTable recurrent_rules();
 
 std::vector<RuleTable> rule_families();
 

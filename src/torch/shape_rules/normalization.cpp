@@ -84,6 +84,21 @@ bool native_batch_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+// instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
+// cudnn_enabled): a batch norm of one sample whose channels are those of all samples, of a contiguous copy.
+bool instance_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || input.dim() < 3 || !input.device.is_cpu()) return false;
+  if (numel(input) == 0 || !call.boolean(5)) return false;
+  for (int i = 1; i < 5; ++i) {
+    if (!call.has(i)) continue;
+    const TensorMeta& other = call.tensor(i);
+    if (other.dim() != 1 || other.dtype != input.dtype || !(other.sizes[0] == input.sizes[1])) return false;
+  }
+  answer.fresh(fresh_meta(input.sizes, input.dtype, input.device));
+  return true;
+}
+
 // _native_batch_norm_legit.no_stats(input, weight, bias, training, momentum, eps)
 bool batch_norm_without_statistics(const Call& call, Answer& answer) {
   const TensorMeta& input = call.tensor(0);
@@ -199,6 +214,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::native_layer_norm", native_layer_norm},
     {"aten::group_norm", group_norm},
     {"aten::batch_norm", batch_norm},
+    {"aten::instance_norm", instance_norm},
     {"aten::native_batch_norm", native_batch_norm},
     {"aten::_native_batch_norm_legit", native_batch_norm},
     {"aten::_native_batch_norm_legit.no_stats", batch_norm_without_statistics},

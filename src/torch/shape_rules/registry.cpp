@@ -34,7 +34,7 @@ std::vector<RuleTable> rule_families() {
           factory_rules(),   copy_rules(),           joining_rules(),       padding_rules(),
           shuffling_rules(), indexing_rules(),       normalization_rules(), convolution_rules(),
           pooling_rules(),   attention_rules(),      spectral_rules(),      decomposition_rules(),
-          sorting_rules(),   fused_update_rules()};
+          sorting_rules(),   fused_update_rules(),   resampling_rules(),    recurrent_rules()};
 }
 
 }  // namespace stator

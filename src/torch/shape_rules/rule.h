@@ -24,6 +24,7 @@ class Call {
   virtual Sizes sizes(int i) const = 0;  // a single int where a list is wanted gives one element
   virtual bool boolean(int i) const = 0;
   virtual double number(int i) const = 0;  // a float, or a Scalar of any real kind
+  virtual std::vector<double> numbers(int i) const = 0;
   virtual NumberKind number_kind(int i) const = 0;
   virtual std::string_view text(int i) const = 0;
   virtual c10::ScalarType dtype(int i) const = 0;

@@ -96,9 +96,56 @@ bool c2r(const Call& call, Answer& answer) {
   return answer_result(call, answer, std::move(meta));
 }
 
+// The frames of a signal, each times the window, transformed: frequencies come before frames in the result.
+bool answer_frames(const Call& call, Answer& answer, const Size& extra, int window, int onesided, int complex,
+                   int aligned) {
+  TensorMeta self = call.tensor(0);
+  if (!is_transformable(self) || !c10::isFloatingType(self.dtype) || (self.dim() != 1 && self.dim() != 2))
+    return false;
+  // Batches are worked off in the order of their strides, that of the frames among them.
+  if (self.dim() == 2 && (!(self.strides[1] == 1) || !(self.strides[0] == self.sizes[1]))) return false;
+  if (!call.has(complex) || !call.boolean(complex) || (call.has(aligned) && call.boolean(aligned)))
+    return false;
+  const Size points = call.size(1), step = call.has(2) ? call.size(2) : floordiv(points, Size(4));
+  const Size width = call.has(3) ? call.size(3) : points;
+  const Size length = self.sizes.back() + extra;
+  if (!(points > 0) || points > length || !(step > 0) || step > length || !(width > 0) || width > points)
+    return false;
+  if (call.has(window)) {
+    const TensorMeta& w = call.tensor(window);
+    if (w.dim() != 1 || w.dtype != self.dtype || !(w.sizes[0] == width)) return false;
+  }
+  const bool half = !call.has(onesided) || call.boolean(onesided);
+  const Size frequencies = half ? floordiv(points, Size(2)) + 1 : points;
+  const Size frames = floordiv(length - points, step) + 1;
+  Sizes sizes{frequencies, frames}, strides{Size(1), frequencies};
+  if (self.dim() == 2) {
+    sizes.insert(sizes.begin(), self.sizes[0]);
+    strides.insert(strides.begin(), frequencies * frames);
+  }
+  TensorMeta meta = fresh_like(self, sizes, strides);
+  meta.dtype = c10::toComplexType(self.dtype);
+  answer.fresh(std::move(meta));
+  return true;
+}
+
+// stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+bool frames_of(const Call& call, Answer& answer) { return answer_frames(call, answer, Size(0), 4, 6, 7, 8); }
+
+// stft.center(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
+// return_complex, align_to_window)
+bool frames_around(const Call& call, Answer& answer) {
+  if (!call.boolean(5)) return answer_frames(call, answer, Size(0), 4, 8, 9, 10);
+  const Size border = floordiv(call.size(1), Size(2));
+  if (call.text(6) != "constant" && border >= call.tensor(0).sizes.back()) return false;
+  return answer_frames(call, answer, border * 2, 4, 8, 9, 10);
+}
+
 constexpr RuleEntry kRules[] = {
-    {"aten::_fft_c2c", c2c},     {"aten::_fft_c2c.out", c2c}, {"aten::_fft_r2c", r2c},
-    {"aten::_fft_r2c.out", r2c}, {"aten::_fft_c2r", c2r},     {"aten::_fft_c2r.out", c2r},
+    {"aten::_fft_c2c", c2c},   {"aten::_fft_c2c.out", c2c},
+    {"aten::_fft_r2c", r2c},   {"aten::_fft_r2c.out", r2c},
+    {"aten::_fft_c2r", c2r},   {"aten::_fft_c2r.out", c2r},
+    {"aten::stft", frames_of}, {"aten::stft.center", frames_around},
 };
 
 }  // namespace
