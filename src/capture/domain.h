@@ -154,6 +154,8 @@ class Domain {
   virtual uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const = 0;
   // A number that is a symbol of the running capture.
   virtual bool is_symbolic(PyObject* object) const = 0;
+  // The length of a tensor where it is a symbol. Nothing: it is a number, or code of its class answers.
+  virtual Ref<> symbolic_length(PyObject* /*tensor*/) const { return {}; }
   // What captured code is to see instead of an object that the domain's C code made: nothing, or a symbolic
   // number. Asked in captures that have symbols.
   virtual Ref<> in_place_of(PyObject* object) const = 0;

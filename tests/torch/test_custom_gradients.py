@@ -94,6 +94,23 @@ class Same(Function):
         return grad * 3
 
 
+class ByClass(Function):
+    """Its functions are class methods: what torch makes for them comes second."""
+
+    slope = 4
+
+    @classmethod
+    def forward(cls, ctx: Any, x: Tensor) -> Tensor:  # type: ignore[override]
+        ctx.slope = cls.slope
+        ctx.save_for_backward(x > 0)
+        return x * cls.slope
+
+    @classmethod
+    def backward(cls, ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+        (positive,) = ctx.saved_tensors
+        return grad * positive * ctx.slope
+
+
 class Twice(Function):
     """Its gradient has a gradient."""
 
@@ -126,6 +143,7 @@ PROGRAMS: dict[str, Callable[[Tensor], Tensor]] = {
     "scaled_otherwise": lambda x: multiplied(apply(Scaled, x, 3.0)),
     "noisy": lambda x: (apply(Noisy, x) + torch.rand(4)).sum(),
     "same": lambda x: (apply(Same, x) * x).sum(),
+    "by_class": lambda x: (apply(ByClass, x) + apply(ByClass, x.detach())).sum(),
     "nested": lambda x: apply(Linear, apply(Round, apply(Reverse, x, 2.0)), weight).sum(),
     "no_grad_inside": lambda x: (apply(Round, x) + apply(Round, x.detach())).sum(),
 }
@@ -157,6 +175,16 @@ def test_one_graph_with_the_gradients_of_eager(name: str, backend: str) -> None:
     assert all(map(same, results_of(compiled, inputs), expected))
     assert compiled.breaks == []
     assert sum(entry["hits"] for entry in compiled.entries) == 3  # the sizes of the others are a symbol
+
+
+def test_class_methods_are_captured_without_gradients() -> None:
+    compiled = stator.compile(lambda x: apply(ByClass, x) + 1, backend="native")
+    for factor in (4, 4, 5):
+        ByClass.slope = factor
+        assert torch.equal(compiled(torch.ones(3)), torch.ones(3) * factor + 1)
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 2
+    ByClass.slope = 4
 
 
 def test_the_history_is_the_functions_own() -> None:

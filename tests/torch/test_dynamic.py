@@ -84,6 +84,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "split": lambda x: x.split(2, dim=1),
     "chunk": lambda x: x.chunk(2, dim=-1),
     "size in arithmetic": lambda x: x * x.shape[0] + x.size(0) / 2,
+    "length": lambda x: (x * len(x), torch.ones(len(x), 2), len(x) > 1, len(x[0])),
     "mean by hand": lambda x: x.sum(0) / x.shape[0],
     "comparison of sizes": lambda x: x + 1 if x.shape[0] >= 2 else x - 1,
     "where": lambda x: torch.where(x > 0, x, torch.zeros_like(x)),

@@ -37,7 +37,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       std::unique_ptr<Entry> entry = attempt.make();
       const size_t known = by_identity.size();
       by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
-      if (by_identity.size() != known) continue;
+      if (by_identity.size() != known || (!entry && attempt.wants_another())) continue;
       if (!entry) {
         why = attempt.stopped();
         module = attempt.wanted_import();

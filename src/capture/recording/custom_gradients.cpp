@@ -64,7 +64,9 @@ bool Recording::before_class_call(PyObject* owner) {
     if (!read_attribute(owner, name.get())) return false;
     const Ref<> function = Ref<>::steal(PyObject_GetAttr(owner, name.get()));
     if (!function) return false;
-    given_new_object_ = function.get();
+    // A class method is given the class before that object.
+    const bool is_bound = Py_IS_TYPE(function.get(), &PyMethod_Type);
+    given_new_object_ = is_bound ? PyMethod_GET_FUNCTION(function.get()) : function.get();
   }
   return true;
 }

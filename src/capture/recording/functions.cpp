@@ -97,6 +97,18 @@ bool Recording::may_outlive(PyObject* object) {
   return is_no_stand_in(object);
 }
 
+bool Recording::entering(cpython::Frame* frame, PyObject* first_argument) {
+  stack_.entered(frame);
+  capture_.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
+  PyObject* function = reinterpret_cast<PyObject*>(frame->function);
+  if (function == given_new_object_ && first_argument != nullptr && PyType_Check(first_argument)) {
+    given_new_object_ = nullptr;  // a class method: the object comes after the class
+    PyObject* second = frame->code->co_argcount > 1 ? frame->localsplus[1] : nullptr;
+    if (second != nullptr && !is_known(second)) make_fresh(second);
+  }
+  return entering(reinterpret_cast<PyFunctionObject*>(function), first_argument);
+}
+
 bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
   if (first_argument != nullptr && !is_known(first_argument) &&

@@ -84,26 +84,26 @@ bool Recording::before_cached_call(PyObject* cache, PyObject* const* arguments, 
   }
   pin(results, {Origin::attribute, cache, text("cache")});
   if (count == 1 && (PyUnicode_CheckExact(arguments[0]) || PyLong_CheckExact(arguments[0]))) {
-    cached_key_ = Ref<>::share(arguments[0]);
+    cached_.key = Ref<>::share(arguments[0]);
   } else {
-    cached_key_ = Ref<>::steal(PyTuple_New(count));
-    if (!cached_key_) return false;
-    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(cached_key_.get(), i, Py_NewRef(arguments[i]));
+    cached_.key = Ref<>::steal(PyTuple_New(count));
+    if (!cached_.key) return false;
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(cached_.key.get(), i, Py_NewRef(arguments[i]));
   }
-  cached_results_ = results;
+  cached_.results = results;
   pending_.back().kind = Pending::cached;
   pause_ = std::make_unique<PausedCapture>(capture_);
   return true;
 }
 
 bool Recording::note_cached_result(PyObject* result) {
-  PyObject* results = cached_results_;
+  PyObject* results = cached_.results;
   const bool found =
-      is_plain_key(cached_key_.get()) && PyDict_GetItemWithError(results, cached_key_.get()) != nullptr;
+      is_plain_key(cached_.key.get()) && PyDict_GetItemWithError(results, cached_.key.get()) != nullptr;
   if (PyErr_Occurred()) PyErr_Clear();
   // Keywords and types of arguments are part of the key in ways of the cache's own: then all of it counts.
-  if (!(found ? read_dict_item(results, cached_key_.get()) : read_dict(results))) return false;
-  pin(result, {Origin::item, results, std::move(cached_key_)});
+  if (!(found ? read_dict_item(results, cached_.key.get()) : read_dict(results))) return false;
+  pin(result, {Origin::item, results, std::move(cached_.key)});
   return true;
 }
 

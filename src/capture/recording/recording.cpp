@@ -185,6 +185,12 @@ bool Recording::before(const Instruction& instruction, Frame* frame, PyObject** 
   if (pause_) end_pause();
   if (stop_.happened()) return stop(*stop_.code);
   if (!pending_.empty() && !take_pending(sp)) return false;
+  if (!cached_.followed.empty() && !cached_.settle(frame, journal_.writes(), sp))
+    return stop(BreakCode::kSymbolicNumber,
+                "a function with a cache writes to an object that existed before");
+  if (!cached_.kept.empty() && frame == first_frame_ && instruction.opcode == Opcode::RETURN_VALUE &&
+      !cached_.are_as_given(sp[-1]))
+    return stop(BreakCode::kSymbolicNumber, "what a function with a cache gave is changed or returned");
   if ((has_symbols_ || capture_.has_symbols()) && !use_numbers(instruction, frame, sp)) return false;
   const int argument = instruction.argument;
   const auto name = [&](int index) { return PyTuple_GET_ITEM(frame->code->co_names, index); };

@@ -17,6 +17,7 @@
 
 #include "capture/bytecode/decode.h"
 #include "capture/guards/guard_set.h"
+#include "capture/recording/cached_calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/journal.h"
 #include "capture/recording/native_table.h"
@@ -37,11 +38,7 @@ class Recording {
   // Before each instruction: guards what it will read, or stops the capture. False: stopped, an error is set.
   bool before(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   // A frame of the program is about to run, from its start or from where it waited.
-  bool entering(cpython::Frame* frame, PyObject* first_argument) {
-    stack_.entered(frame);
-    capture_.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
-    return entering(reinterpret_cast<PyFunctionObject*>(frame->function), first_argument);
-  }
+  bool entering(cpython::Frame* frame, PyObject* first_argument);
   // How many levels of recursion are left where a frame runs.
   void note_levels(int left) { fewest_levels_ = std::min(fewest_levels_, left); }
   int fewest_levels() const { return fewest_levels_; }
@@ -86,6 +83,7 @@ class Recording {
   void hold(PyObject* object);
   // The module whose loading ended the capture, if it can be loaded before another attempt.
   const std::string& wanted_import() const { return wanted_import_; }
+  bool wants_another_attempt() const { return cached_.was_unsound; }
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
   // Tensors that are read from their place on each call, in the order of their guards.
@@ -313,6 +311,7 @@ class Recording {
   // Where C code returned a symbolic number: what captured code is to see of it.
   void see_symbols(PyObject*& result);
   bool use_number(PyObject*& operand);
+  bool follow_cached(PyObject*& callable, PyObject** arguments, PyObject** end);
   bool before_symbols_are_given(PyObject*& callable, PyObject** arguments, PyObject** end);
   bool use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool see_place(PyObject* container, PyObject* key, PyObject* value);
@@ -376,8 +375,7 @@ class Recording {
   // A function that is executed, not captured, and the cache from which its result will come.
   std::unique_ptr<PausedCapture> pause_;
   Py_ssize_t keywords_ = 0;  // of the call that is looked at: so many of its last arguments have names
-  Ref<> cached_key_;
-  PyObject* cached_results_ = nullptr;
+  CachedCalls cached_;
   PyObject* given_new_object_ = nullptr;  // a function whose first argument C code makes for it
   // Locks that captured code holds, and how much was recorded when it took them.
   struct Held {

@@ -83,10 +83,10 @@ bool is_plain_class(PyObject* type) {
 // What a call is to see of the symbols among its arguments.
 bool Recording::before_symbols_are_given(PyObject*& callable, PyObject** arguments, PyObject** end) {
   const auto count = end - arguments;
+  static PyObject* const identity = module_attribute("_operator", "pos").release();
   if (count > 0 && count <= 2 && domain_.is_symbolic(arguments[0])) {
     const bool is_int = PyIndex_Check(arguments[0]);
     // int(n) is n itself, and so is float(f): the classes would ask for the number.
-    static PyObject* const identity = module_attribute("_operator", "pos").release();
     if (count == 1 && callable == reinterpret_cast<PyObject*>(is_int ? &PyLong_Type : &PyFloat_Type))
       Py_SETREF(callable, Py_NewRef(identity));
     // Any number of its kind has the class that is asked for.
@@ -97,6 +97,17 @@ bool Recording::before_symbols_are_given(PyObject*& callable, PyObject** argumen
       Py_SETREF(arguments[0], alike);
     }
   }
+  // len(x) is x.size(0), which may be a symbol: the function would ask for the number.
+  static PyObject* const asks_length = builtin("len");
+  if (count == 1 && callable == asks_length && domain_.is_tensor(arguments[0])) {
+    Ref<> length = domain_.symbolic_length(arguments[0]);
+    if (!length && PyErr_Occurred()) return false;
+    if (length) {
+      Py_SETREF(arguments[0], length.release());
+      Py_SETREF(callable, Py_NewRef(identity));
+    }
+  }
+  if (is_cached_function(callable) && !follow_cached(callable, arguments, end)) return false;
   // What a cache keeps outlives the symbols of this capture, those in tuples too.
   const bool is_cached = is_cached_function(callable);
   if (!is_cached && !wants_numbers(callable, count)) return true;

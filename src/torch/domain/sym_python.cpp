@@ -2,12 +2,14 @@
 #include "torch/domain/sym_python.h"
 
 #include <torch/csrc/Size.h>
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/csrc/utils/python_symnode.h>
 
 #include <string_view>
 
 #include "torch/sym_node.h"
+#include "torch/tracer.h"
 
 namespace stator {
 namespace {
@@ -365,6 +367,15 @@ Ref<> in_place_of(PyObject* object) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return {};
+}
+
+Ref<> symbolic_length(PyObject* tensor) {
+  if (!Py_IS_TYPE(tensor, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return {};
+  const Tracer* tracer = as_tracer(THPVariable_Unpack(tensor));
+  const TensorMeta* meta = tracer != nullptr ? tracer->symbolic_meta() : nullptr;
+  if (meta == nullptr || meta->dim() == 0 || !meta->sizes[0].is_symbolic()) return {};
+  const Ref<> size = Ref<>::steal(PyObject_CallMethod(tensor, "size", "i", 0));
+  return size ? in_place_of(size.get()) : Ref<>();
 }
 
 bool is_sym_number_code(PyCodeObject* code) {

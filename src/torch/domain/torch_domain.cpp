@@ -310,6 +310,7 @@ class TorchDomain final : public Domain {
   }
   bool is_symbolic(PyObject* object) const override { return is_sym_number(object); }
   Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
+  Ref<> symbolic_length(PyObject* tensor) const override { return stator::symbolic_length(tensor); }
   bool runs_plainly(PyCodeObject* code) const override {
     return is_sym_number_code(code) || is_default_device_code(code);
   }

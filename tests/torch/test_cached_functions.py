@@ -1,0 +1,128 @@
+"""Functions with a cache that are given sizes which change: one capture for all where nobody can tell."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import torch
+from stator.support import load_torch_extension
+
+load_torch_extension()
+from stator._capture import Compiled  # noqa: E402
+
+Tensor = torch.Tensor
+Program = Callable[[Tensor], Any]
+SIZES = (4, 5, 6, 7, 4, 6, 9)
+
+
+def run(make: Callable[[], Program]) -> tuple[Any, list[Any], list[Any]]:
+    """What two programs of one make give: each has caches of its own."""
+    plain, compiled = make(), Compiled(make())
+    inputs = [torch.randn(n, 6) for n in SIZES]
+    return compiled, [compiled(x) for x in inputs], [plain(x) for x in inputs]
+
+
+def agree(one: Any, other: Any) -> bool:
+    if isinstance(one, Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(agree, one, other))
+    return bool(one == other)
+
+
+def of_a_number() -> Program:
+    @functools.lru_cache
+    def rows(n: int, width: int) -> tuple[int, int]:
+        return n * 2, width // 2
+
+    return lambda x: x.reshape(rows(x.shape[0], 6)) + 1
+
+
+def of_a_shape() -> Program:
+    @functools.lru_cache(16)
+    def plan(shape: torch.Size, names: tuple[tuple[str, int], ...]) -> tuple[list[int], dict[str, int]]:
+        known = dict(names)
+        return [shape[0], known["parts"], shape[1] // known["parts"]], {"rows": shape[0]}
+
+    def program(x: Tensor) -> Tensor:
+        sizes, more = plan(x.shape, (("parts", 3), ("rows", x.shape[0])))
+        return x.reshape(sizes).sum(1) * more["rows"]
+
+    return program
+
+
+class Planner:
+    """An object whose method has a cache."""
+
+    @functools.lru_cache  # noqa: B019
+    def half(self, shape: tuple[int, ...]) -> int:
+        return shape[0] // 2
+
+
+def of_a_method() -> Program:
+    planner = Planner()
+    return lambda x: x[: planner.half((x.shape[0], 1))] * 2
+
+
+def that_raises() -> Program:
+    @functools.lru_cache
+    def refuse(n: int) -> int:
+        raise ValueError(f"{n > 0}")
+
+    def program(x: Tensor) -> Tensor:
+        try:
+            return x * refuse(x.shape[0])
+        except ValueError as error:
+            return x + len(str(error))
+
+    return program
+
+
+@pytest.mark.parametrize("make", [of_a_number, of_a_shape, of_a_method])
+def test_all_sizes_are_served_by_one_capture(make: Callable[[], Program]) -> None:
+    compiled, got, wanted = run(make)
+    assert agree(got, wanted)
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 2, compiled.misses
+
+
+def that_counts() -> Program:
+    seen: list[int] = []
+
+    @functools.lru_cache
+    def note(n: int) -> int:
+        seen.append(int(n))
+        return n + 1
+
+    return lambda x: (x * note(x.shape[0]), list(seen))
+
+
+def whose_result_is_changed() -> Program:
+    @functools.lru_cache
+    def make(n: int) -> list[int]:
+        return [n]
+
+    def program(x: Tensor) -> tuple[Tensor, int]:
+        kept = make(x.shape[0])
+        kept.append(3)
+        return x * len(kept), len(kept)
+
+    return program
+
+
+@pytest.mark.parametrize("make", [that_raises, that_counts, whose_result_is_changed])
+def test_what_only_the_cache_explains_is_as_in_eager_code(make: Callable[[], Program]) -> None:
+    _, got, wanted = run(make)
+    assert agree(got, wanted)
+
+
+def test_what_is_returned_is_what_the_cache_holds() -> None:
+    @functools.lru_cache
+    def make(n: int) -> list[int]:
+        return [n]
+
+    compiled = Compiled(lambda x: (x + 1, make(x.shape[0])))
+    for n in SIZES:
+        assert compiled(torch.ones(n))[1] is make(n)
