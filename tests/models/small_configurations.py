@@ -67,7 +67,8 @@ def inputs_of(model: Any) -> Iterator[dict[str, torch.Tensor]]:
     names = inspect.signature(model.forward).parameters
     text = getattr(configuration, "text_config", configuration)
     vision = getattr(configuration, "vision_config", configuration)
-    words = torch.randint(4, min(getattr(text, "vocab_size", None) or WORDS, WORDS), (BATCH, SEQUENCE))
+    vocabulary = min(getattr(text, "vocab_size", None) or WORDS, WORDS)
+    words = torch.randint(min(4, vocabulary - 1), vocabulary, (BATCH, SEQUENCE))
     side = getattr(vision, "image_size", None) or 32
     sides = tuple(side) if isinstance(side, list | tuple) else (side, side)
     bins = getattr(configuration, "num_mel_bins", 16)
