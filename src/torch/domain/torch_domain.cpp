@@ -317,7 +317,7 @@ class TorchDomain final : public Domain {
   bool is_kernel(PyCodeObject* code) const override { return is_python_kernel(code); }
   Ref<> called_instead(PyObject* callable) const override {
     if (PyFunction_Check(callable)) {
-      before_transform(callable);
+      before_function(callable);
       if (Ref<> engine = asks_engine(callable)) return engine;
       if (Ref<> seed = records_seed(callable)) return seed;
       return makes_region(callable);

@@ -102,6 +102,11 @@ bool is_text(PyObject* object, const char* text) {
   return object != nullptr && PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, text) == 0;
 }
 
+bool is_below(PyObject* module, std::string_view package) {
+  const char* name = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  return name != nullptr && std::string_view(name).starts_with(package);
+}
+
 bool has_compiled_autograd() {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), kCompiledAutograd);
   return module != nullptr && py::getattr(module, "compiled_autograd_enabled", py::none()).ptr() == Py_True;
@@ -195,7 +200,15 @@ void prepare_transforms() {
       py::object(imported("stator.transforms").attr("without_compiled_autograd")).release().ptr();
 }
 
-void before_transform(PyObject* function) {
+void before_function(PyObject* function) {
+  PyObject* module = reinterpret_cast<PyFunctionObject*>(function)->func_module;
+  if (is_below(module, "torch._higher_order_ops.")) {
+    if (Session* session = Session::current()) {
+      const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(function)->func_name);
+      session->note_break(BreakCode::kHigherOrderOperator, name != nullptr ? name : "");
+    }
+    PyErr_Clear();
+  }
   if (registers_kernels == nullptr || PyFunction_GET_CODE(function) != registers_kernels) return;
   Session* session = Session::current();
   if (session == nullptr) return;

@@ -23,8 +23,10 @@ namespace stator {
 void prepare_transforms();
 
 // A function is about to be called by captured code. Where torch registers kernels on the first use of vmap,
-// that is done now, outside of the capture: it is done once in a process, and no part of the program.
-void before_transform(PyObject* function);
+// that is done now, outside of the capture: it is done once in a process, and no part of the program. An
+// operator that takes functions (associative_scan) is a break: a program calls it where it is told that it is
+// compiled, and torch's own form of it rounds otherwise than what the program does natively.
+void before_function(PyObject* function);
 
 // What is called in place of the functions with which torch asks its engine. Nothing: it is another one.
 Ref<> asks_engine(PyObject* function);
