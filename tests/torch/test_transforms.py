@@ -88,6 +88,7 @@ MAPS: dict[str, Program] = {
     "shape": lambda x: vmap(lambda row: row.reshape(-1) * row.shape[0] + row.dim())(x),
     "factories": lambda x: vmap(lambda row: torch.ones(3) * row + torch.zeros_like(row))(x),
     "kernels in Python": lambda x: vmap(lambda row: F.cross_entropy(row[None], torch.tensor([1])))(x),
+    "named results": lambda x: vmap(lambda row: row.max(0))(x)[0] * 2,
     "attention": lambda x: vmap(F.scaled_dot_product_attention)(*[x.reshape(-1, 1, 1, 3)] * 3),
     "partly without history": partly_without_history,
     "autocast": with_autocast,
@@ -350,7 +351,21 @@ class Square(torch.autograd.Function):
 
 def test_gradients_of_the_programs_own_inside_of_transforms_are_a_break() -> None:
     broken_at(lambda x: grad(lambda a: Square.apply(a).sum())(x), torch.randn(3))
-    broken_at(lambda x: vmap(Square.apply)(x), torch.randn(3))
+    broken_at(lambda x: vmap(Square.apply)(x * WEIGHT), torch.randn(3))
+
+
+def test_without_a_gradient_a_custom_function_is_its_forward() -> None:
+    def program(x: Tensor) -> Any:
+        with torch.no_grad():
+            inside = vmap(Square.apply)(x * WEIGHT)
+        return vmap(vmap(Square.apply))(x[None]), inside
+
+    compiled = stator.compile(program, backend="native")
+    for _ in range(2):
+        x = torch.randn(3)
+        torch.testing.assert_close(compiled(x), program(x), rtol=0, atol=0)
+    assert compiled.breaks == []
+    assert compiled.entries[0]["hits"] == 1
 
 
 def test_a_compiled_function_inside_of_a_transform_runs_as_it_is() -> None:

@@ -1,6 +1,7 @@
 // capture/recording/contents.cpp: what C code may see of an object that it is given.
 #include <unordered_set>
 
+#include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/referents.h"
 #include "capture/cpython/type_alias.h"
@@ -42,7 +43,8 @@ bool Recording::read_contents(PyObject* object) {
   }
   if (PyDict_CheckExact(object)) return read_dict(object);
   if (PyList_CheckExact(object)) return read_list(object);
-  if (PyFunction_Check(object) || PyModule_Check(object) || Py_IS_TYPE(object, &PyProperty_Type))
+  if (PyFunction_Check(object) || PyModule_Check(object) || Py_IS_TYPE(object, &PyProperty_Type) ||
+      cpython::is_method_wrapper(object))
     return true;  // compared and called, not looked into
   if (PyWeakref_CheckRefExact(object)) return read_reference(object);
   if (PyTuple_Check(object)) {

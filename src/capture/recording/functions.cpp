@@ -62,6 +62,13 @@ bool Recording::pin_module_function(PyFunctionObject* function) {
 
 void Recording::bound(cpython::Frame* frame) {
   const PyCodeObject* code = frame->code;
+  // What C code tells a mode of a call, it tells in a dictionary of its own.
+  if (PyUnicode_CompareWithASCIIString(code->co_name, "__torch_function__") == 0) {
+    for (int i = 0; i < code->co_argcount; i++) {
+      PyObject* given = frame->localsplus[i];
+      if (given != nullptr && PyDict_CheckExact(given) && !is_known(given)) make_fresh(given);
+    }
+  }
   if (!(code->co_flags & CO_VARKEYWORDS)) return;
   const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
   if (PyObject* keywords = frame->localsplus[index]) make_fresh(keywords);

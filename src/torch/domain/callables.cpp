@@ -139,6 +139,19 @@ static bool disables_torch_function(std::string_view type) {
   return type == "torch._C.DisableTorchFunctionSubclass" || type == "torch._C.DisableTorchFunction";
 }
 
+// What a torch-function mode is told where code reads an attribute of a tensor: the getter, as a function.
+static bool is_getter(PyObject* callable) {
+  if (std::string_view(Py_TYPE(callable)->tp_name) != "method-wrapper" ||
+      text_attribute(callable, "__name__") != "__get__")
+    return false;
+  const Ref<> descriptor = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
+  PyErr_Clear();
+  return descriptor && Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type) &&
+         std::string_view(PyDescr_TYPE(descriptor.get())->tp_name).ends_with("TensorBase") &&
+         is_captured_attribute(PyDescr_NAME(descriptor.get())) &&
+         PyUnicode_CompareWithASCIIString(PyDescr_NAME(descriptor.get()), "data") != 0;
+}
+
 CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
   if (is_question_without_device(callable)) return CallKind::pure;
@@ -180,11 +193,12 @@ CallKind classify_torch_callable(PyObject* callable) {
     if (owner_name == "torch.Size" || disables_torch_function(owner_name)) return CallKind::pure;
     return CallKind::unknown;
   }
+  if (is_getter(callable)) return CallKind::tensor;
   if (callable == mode_class()) return CallKind::modes;
   if (PyType_Check(callable)) {
     const std::string_view name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
     if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo" ||
-        disables_torch_function(name))
+        name.starts_with("torch.return_types.") || disables_torch_function(name))
       return CallKind::pure;
   }
   // Scripted functions call operators, as their Python code would; under autograd they make a history of

@@ -82,7 +82,7 @@ bool is_default_device_code(PyCodeObject* code) {
 }
 
 Ref<> asks_without_device(PyObject* callable) {
-  if (Modes::stack_len() == 0 || !PyCFunction_Check(callable)) return {};
+  if (Modes::stack_len() == 0 || !PyCFunction_Check(callable) || !default_device()) return {};
   const auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
   for (const char* question : kQuestions) {
     if (std::string_view(function->m_ml->ml_name) != question) continue;

@@ -28,8 +28,9 @@ bool changes_default_device(PyObject* callable);
 // Whether it is Python code of the mode's own, which is run and not captured.
 bool is_default_device_code(PyCodeObject* code);
 
-// While such a mode is active: what is to be called instead of torch's questions whether torch-function modes
-// are active, for which a mode that looks at factories only does not count. Nothing: `callable` itself.
+// While such modes, and no others, are active: what is to be called instead of torch's questions whether
+// torch-function modes are active, for which a mode that looks at factories only does not count. Nothing:
+// `callable` itself.
 Ref<> asks_without_device(PyObject* callable);
 bool is_question_without_device(PyObject* callable);
 

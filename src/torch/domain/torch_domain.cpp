@@ -105,8 +105,7 @@ class TorchCapture final : public DomainCapture {
   }
   ~TorchCapture() override {
     if (session_ != nullptr && entered_) session_->leave();
-    // A capture may be given up inside no_grad, inference_mode, autocast or a transform, whose exits are then
-    // never run.
+    // A capture may be given up inside no_grad, autocast or a transform, whose exits are then never run.
     at::ThreadLocalState::setThreadLocalState(thread_);
     dual_level_.restore();
     if (c10::get_default_dtype_as_scalartype() != default_dtype_)
@@ -223,6 +222,8 @@ class TorchCapture final : public DomainCapture {
                                                : session_->output_value(THPVariable_Unpack(output)));
       }
       session_->finish(values);
+      if (!default_device())
+        session_->note_break(BreakCode::kUnsupportedMode, "a mode is active when the function returns");
       session_->leave();
       entered_ = false;
       flag_.set(false);
@@ -323,6 +324,7 @@ class TorchDomain final : public Domain {
       return makes_region(callable);
     }
     if (Ref<> parameter = makes_parameter(callable)) return parameter;
+    if (Ref<> custom = calls_custom_function(callable)) return custom;
     Ref<> found = asks_without_device(callable);
     return found ? std::move(found) : makes_new_tensor(callable);
   }

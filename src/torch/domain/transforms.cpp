@@ -1,7 +1,9 @@
 // src/torch/domain/transforms.cpp: what transforms of torch.func need beside the dispatcher.
 #include "torch/domain/transforms.h"
 
+#include <ATen/functorch/BatchedTensorImpl.h>
 #include <c10/core/AutogradState.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/engine.h>
@@ -11,6 +13,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -31,9 +34,8 @@ PyObject* registers_kernels = nullptr;
 // Of torch.autograd.graph._engine_run_backward, through which backward() and grad() go.
 PyObject* run_backward = nullptr;
 
-// Of torch._decomp, with torch's kernels for vmap that are written in Python. Asked for by the hook, which
-// must not lead to an import.
-std::string folder_of_kernels;
+// With torch's kernels that are written in Python. Asked for by the hook, which must not lead to an import.
+std::array<std::string, 3> folders_of_kernels;
 
 // Python code of the program's would run in the engine, where nothing notices what it reads and writes.
 bool runs_python(const at::Tensor& output) {
@@ -186,18 +188,48 @@ PyMethodDef engine_method = {"_engine_run_backward",
 PyObject* engine_function = nullptr;
 PyObject* without_compiled_autograd = nullptr;
 
+// torch's operator for custom functions, and what is called in its place.
+PyObject* custom_function = nullptr;
+PyObject* custom_function_instead = nullptr;
+
+// The gradient of this tensor may be asked for, in a level or outside of all.
+bool may_need_gradient(at::Tensor tensor) {
+  while (const auto* batched = at::functorch::maybeGetBatchedImpl(tensor)) tensor = batched->value();
+  return is_wrapper(tensor) || (tensor.requires_grad() && c10::GradMode::is_enabled());
+}
+
+PyObject* needs_no_gradient(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  HANDLE_TH_ERRORS
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (may_need_gradient(THPVariable_Unpack(arguments[i]))) Py_RETURN_FALSE;
+  }
+  Py_RETURN_TRUE;
+  END_HANDLE_TH_ERRORS
+}
+
+PyMethodDef question = {"needs_no_gradient",
+                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(needs_no_gradient)),
+                        METH_FASTCALL, nullptr};
+PyObject* question_function = nullptr;
+
 }  // namespace
 
 void prepare_transforms() {
   const py::object function =
       py::getattr(imported("torch._functorch.vmap"), "lazy_load_decompositions", py::none());
   if (PyFunction_Check(function.ptr())) registers_kernels = Py_NewRef(PyFunction_GET_CODE(function.ptr()));
-  folder_of_kernels = py::list(imported("torch").attr("__path__"))[0].cast<std::string>() + "/_decomp/";
+  const std::string folder = py::list(imported("torch").attr("__path__"))[0].cast<std::string>();
+  folders_of_kernels = {folder + "/_decomp/", folder + "/_refs/", folder + "/_prims_common/"};
   const py::object engine = imported("torch.autograd.graph").attr("_engine_run_backward");
   run_backward = py::object(engine.attr("__code__")).release().ptr();
   engine_function = PyCFunction_New(&engine_method, nullptr);
-  without_compiled_autograd =
-      py::object(imported("stator.transforms").attr("without_compiled_autograd")).release().ptr();
+  const py::module_ own = imported("stator.transforms");
+  without_compiled_autograd = py::object(own.attr("without_compiled_autograd")).release().ptr();
+  custom_function =
+      py::object(imported("torch._functorch.autograd_function").attr("custom_function_call")).release().ptr();
+  custom_function_instead = py::object(own.attr("custom_function_call")).release().ptr();
+  question_function = PyCFunction_New(&question, nullptr);
+  own.attr("needs_no_gradient") = py::handle(question_function);
 }
 
 void before_function(PyObject* function) {
@@ -228,7 +260,13 @@ Ref<> asks_engine(PyObject* callable) {
   return {};
 }
 
-bool is_engine_call(PyObject* callable) { return callable == engine_function; }
+Ref<> calls_custom_function(PyObject* callable) {
+  return callable == custom_function ? Ref<>::share(custom_function_instead) : Ref<>();
+}
+
+bool is_engine_call(PyObject* callable) {
+  return callable == engine_function || callable == question_function;
+}
 
 bool is_in_transform() {
   return c10::impl::tls_local_dispatch_key_set().included_.has(
@@ -238,7 +276,9 @@ bool is_in_transform() {
 bool is_python_kernel(PyCodeObject* code) {
   const char* file = PyUnicode_AsUTF8(code->co_filename);
   if (file == nullptr) PyErr_Clear();
-  return file != nullptr && std::string_view(file).starts_with(folder_of_kernels);
+  return file != nullptr && std::ranges::any_of(folders_of_kernels, [&](const std::string& folder) {
+           return std::string_view(file).starts_with(folder);
+         });
 }
 
 bool DualLevel::is_open() { return autograd::ForwardADLevel::try_get_by_idx(0) != nullptr; }

@@ -32,6 +32,11 @@ void before_function(PyObject* function);
 Ref<> asks_engine(PyObject* function);
 bool is_engine_call(PyObject* callable);
 
+// What is called in place of the operator that torch.autograd.Function.apply becomes inside of a level: where
+// nobody asks for a gradient and the class leaves its rule for vmap to torch, that is its forward. Nothing:
+// it is another one.
+Ref<> calls_custom_function(PyObject* callable);
+
 // Whether a level is open.
 bool is_in_transform();
 
