@@ -11,6 +11,7 @@
 
 #include "core/break.h"
 #include "core/ir/graph.h"
+#include "torch/known_values.h"
 #include "torch/mode_state.h"
 #include "torch/sym_number.h"
 #include "torch/tensor_meta.h"
@@ -111,6 +112,7 @@ class Session {
   ir::Graph graph;
   std::vector<Lifted> inputs;
   ShapeCounters counters;
+  KnownValues known;
   std::optional<Break> broken;
   // Says where a real tensor can be fetched again; set by the engine.
   std::function<std::optional<std::string>(const at::Tensor&)> source_of;

@@ -27,6 +27,8 @@
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/known_list.h"
+#include "torch/domain/legacy_tensor.h"
 #include "torch/domain/made_parameter.h"
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/opaque_call.h"
@@ -326,7 +328,9 @@ class TorchDomain final : public Domain {
     if (Ref<> parameter = makes_parameter(callable)) return parameter;
     if (Ref<> custom = calls_custom_function(callable)) return custom;
     Ref<> found = asks_without_device(callable);
-    return found ? std::move(found) : makes_new_tensor(callable);
+    if (!found) found = makes_new_tensor(callable);
+    if (!found) found = makes_legacy_tensor(callable);
+    return found ? std::move(found) : makes_known_list(callable);
   }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }

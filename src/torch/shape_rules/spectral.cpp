@@ -141,11 +141,51 @@ bool frames_around(const Call& call, Answer& answer) {
   return answer_frames(call, answer, border * 2, 4, 8, 9, 10);
 }
 
+// istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
+// frames are laid over each other and divided by what the windows add up to. That this is not zero the kernel
+// finds out in every run.
+bool signal_of(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (!is_transformable(self) || !c10::isComplexType(self.dtype) || (self.dim() != 2 && self.dim() != 3))
+    return false;
+  if (call.boolean(9)) return false;
+  const Size points = call.size(1), step = call.has(2) ? call.size(2) : floordiv(points, Size(4));
+  const Size width = call.has(3) ? call.size(3) : points;
+  if (!(points > 0) || !(step > 0) || step > width || !(width > 0) || width > points) return false;
+  const Size& frequencies = self.sizes[self.dim() - 2];
+  const bool half = call.has(7) ? call.boolean(7) : !(frequencies == points);
+  if (!(frequencies == (half ? floordiv(points, Size(2)) + 1 : points))) return false;
+  if (call.has(4)) {
+    const TensorMeta& window = call.tensor(4);
+    if (window.dim() != 1 || window.dtype != to_real(self.dtype) || !(window.sizes[0] == width)) return false;
+  }
+  const Size whole = points + step * (self.sizes.back() - 1), border = floordiv(points, Size(2));
+  const bool centred = call.boolean(5);
+  const Size start = centred ? border : Size(0);
+  const Size length = call.has(8) ? call.size(8) : whole - start - (centred ? border : Size(0));
+  if (!(length > 0)) return false;
+  Sizes sizes{self.dim() == 3 ? self.sizes[0] : Size(1), length};
+  TensorMeta laid = fresh_meta(sizes, to_real(self.dtype), self.device), divisor = laid;
+  laid.strides = divisor.strides = {whole, Size(1)};
+  divisor.sizes[0] = 1;
+  const TensorMeta* operands[] = {&laid, &divisor};
+  const bool is_padded = start + length > whole;
+  laid.strides = is_padded ? contiguous_strides(sizes) : iterated_strides(sizes, operands);
+  laid.sizes = sizes;
+  if (self.dim() == 2) {
+    laid.sizes.erase(laid.sizes.begin());
+    laid.strides.erase(laid.strides.begin());
+  }
+  answer.fresh(std::move(laid));
+  return true;
+}
+
 constexpr RuleEntry kRules[] = {
-    {"aten::_fft_c2c", c2c},   {"aten::_fft_c2c.out", c2c},
-    {"aten::_fft_r2c", r2c},   {"aten::_fft_r2c.out", r2c},
-    {"aten::_fft_c2r", c2r},   {"aten::_fft_c2r.out", c2r},
-    {"aten::stft", frames_of}, {"aten::stft.center", frames_around},
+    {"aten::_fft_c2c", c2c},    {"aten::_fft_c2c.out", c2c},
+    {"aten::_fft_r2c", r2c},    {"aten::_fft_r2c.out", r2c},
+    {"aten::_fft_c2r", c2r},    {"aten::_fft_c2r.out", c2r},
+    {"aten::stft", frames_of},  {"aten::stft.center", frames_around},
+    {"aten::istft", signal_of},
 };
 
 }  // namespace

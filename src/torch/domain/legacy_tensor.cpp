@@ -1,0 +1,72 @@
+// src/torch/domain/legacy_tensor.cpp: torch.FloatTensor([1, 2]) is torch.tensor([1, 2], dtype=torch.float32)
+// on the CPU, and torch.Tensor(2, 3) an empty tensor of that shape.
+#include "torch/domain/legacy_tensor.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "capture/recording/module_attribute.h"
+#include "torch/session.h"
+
+namespace stator {
+namespace {
+
+bool is_base(PyObject* callable) { return callable == THPVariableClass; }
+
+// torch.FloatTensor, but not torch.cuda.FloatTensor or torch.sparse.FloatTensor.
+bool is_typed(PyObject* callable) {
+  if (std::string_view(Py_TYPE(callable)->tp_name) != "torch.tensortype") return false;
+  const std::string_view name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
+  return name.starts_with("torch.") && name.rfind('.') == std::string_view("torch.").size() - 1;
+}
+
+bool is_plain_list(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
+
+PyObject* refuse(const char* what) {
+  if (Session* session = Session::current()) session->note_break(BreakCode::kUnknownFunction, what);
+  PyErr_Format(PyExc_RuntimeError, "stator: %s", what);
+  return nullptr;
+}
+
+// `original` is the class.
+PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  if (Session::current() == nullptr)
+    return PyObject_Vectorcall(original, arguments, static_cast<size_t>(count), names);
+  const bool from_list = count == 1 && is_plain_list(arguments[0]);
+  const bool from_sizes = count > 0 && std::all_of(arguments, arguments + count,
+                                                   [](PyObject* size) { return PyLong_Check(size); });
+  if ((names != nullptr && PyTuple_GET_SIZE(names) != 0) || !(from_list || from_sizes))
+    return refuse("torch.Tensor() of something else than a list or sizes");
+  const Ref<> dtype = Ref<>::steal(is_base(original) ? nullptr : PyObject_GetAttrString(original, "dtype"));
+  const Ref<> make = module_attribute("torch", from_list ? "tensor" : "empty");
+  const Ref<> usual = is_base(original) ? module_attribute("torch", "get_default_dtype") : Ref<>();
+  const Ref<> found =
+      is_base(original) ? Ref<>::steal(usual ? PyObject_CallNoArgs(usual.get()) : nullptr) : dtype;
+  const Ref<> keywords = Ref<>::steal(PyDict_New());
+  const Ref<> device = Ref<>::steal(PyUnicode_FromString("cpu"));
+  const Ref<> given = Ref<>::steal(PyTuple_New(count));
+  if (!make || !found || !keywords || !device || !given) return nullptr;
+  for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(arguments[i]));
+  if (PyDict_SetItemString(keywords.get(), "dtype", found.get()) < 0 ||
+      PyDict_SetItemString(keywords.get(), "device", device.get()) < 0)
+    return nullptr;
+  return PyObject_Call(make.get(), given.get(), keywords.get());
+}
+
+PyMethodDef instead = {"Tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
+                       METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+}  // namespace
+
+Ref<> makes_legacy_tensor(PyObject* callable) {
+  if (!is_base(callable) && !is_typed(callable)) return {};
+  return Ref<>::steal(PyCFunction_New(&instead, callable));
+}
+
+bool is_legacy_tensor(PyObject* callable) {
+  return PyCFunction_Check(callable) && reinterpret_cast<PyCFunctionObject*>(callable)->m_ml == &instead;
+}
+
+}  // namespace stator
