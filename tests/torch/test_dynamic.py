@@ -56,6 +56,11 @@ RECURRENT = [
     torch.nn.GRU(6, 3, bidirectional=True, batch_first=True),
     torch.nn.RNN(6, 3),
 ]
+ATTENTION = torch.nn.MultiheadAttention(6, 2, batch_first=True).eval()
+ENCODERS = [
+    torch.nn.TransformerEncoderLayer(6, 2, 8, batch_first=True, norm_first=first).eval()
+    for first in (False, True)
+]
 
 FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "pointwise": lambda x: torch.relu(x * 2 + 1).sigmoid(),
@@ -455,3 +460,14 @@ def test_sizes_as_keys_are_numbers() -> None:
         same(compiled(x), program(x))
         assert left_of_ours() == left()
     assert compiled.breaks == []
+
+
+@torch.no_grad()
+def test_the_fast_paths_of_attention_in_a_changing_batch() -> None:
+    """torch has kernels of their own for them, where no gradient is wanted."""
+    mask = torch.zeros(4, 4, dtype=torch.bool)
+    mask[0, 1] = True
+    sweep(lambda x: [layer(x) for layer in ENCODERS], of_sizes(4, 6))
+    sweep(lambda x: [layer(x, src_mask=mask) for layer in ENCODERS], of_sizes(4, 6))
+    for options in ({}, {"need_weights": False}, {"average_attn_weights": False}, {"attn_mask": mask}):
+        sweep(lambda x, options=options: ATTENTION(x, x, x, **options), of_sizes(4, 6))

@@ -53,9 +53,51 @@ bool attention(const Call& call, Answer& answer) {
   return true;
 }
 
+// Whether these weights fit a batch of sequences that attend to themselves: (batch, length, width).
+bool attends_to_itself(const TensorMeta& input, const Size& width, const Size& heads,
+                       const TensorMeta& projection) {
+  if (!input.device.is_cpu() || input.dim() != 3 || numel(input) == 0 || !is_contiguous(input)) return false;
+  if (input.dtype != ScalarType::Float && input.dtype != ScalarType::Double) return false;
+  return input.dtype == projection.dtype && projection.dim() == 2 && input.sizes[2] == width && heads > 0 &&
+         width % heads == 0 && projection.sizes[0] == width * 3 && projection.sizes[1] == width;
+}
+
+// _native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight,
+// proj_bias, mask, need_weights, average_attn_weights, mask_type)
+bool multi_head(const Call& call, Answer& answer) {
+  const TensorMeta& query = call.tensor(0);
+  const Size heads = call.size(4);
+  if (!attends_to_itself(query, call.size(3), heads, call.tensor(5))) return false;
+  for (int i : {1, 2}) {
+    const TensorMeta& other = call.tensor(i);
+    if (other.dim() != 3 || other.dtype != query.dtype || !is_contiguous(other)) return false;
+    if (!std::equal(query.sizes.begin(), query.sizes.end(), other.sizes.begin())) return false;
+  }
+  answer.fresh(fresh_meta(query.sizes, query.dtype, query.device));
+  const Size &batch = query.sizes[0], &length = query.sizes[1];
+  if (!call.boolean(10)) {
+    answer.undefined();
+  } else if (call.boolean(11)) {
+    answer.fresh(fresh_meta({batch, length, length}, query.dtype, query.device));
+  } else {
+    answer.fresh(fresh_meta({batch, heads, length, length}, query.dtype, query.device));
+  }
+  return true;
+}
+
+// _transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, …)
+bool encoder_layer(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!attends_to_itself(input, call.size(1), call.size(2), call.tensor(3))) return false;
+  answer.fresh(fresh_meta(input.sizes, input.dtype, input.device));
+  return true;
+}
+
 constexpr RuleEntry kRules[] = {
     {"aten::scaled_dot_product_attention", attention},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_attention},
+    {"aten::_native_multi_head_attention", multi_head},
+    {"aten::_transformer_encoder_layer_fwd", encoder_layer},
 };
 
 }  // namespace

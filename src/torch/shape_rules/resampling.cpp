@@ -23,7 +23,9 @@ bool scaled(const Size& length, double factor, Size& result) {
 bool answer_resized(const Call& call, Answer& answer, const Sizes& target) {
   const TensorMeta& input = call.tensor(0);
   const auto spatial = static_cast<int64_t>(target.size());
-  if (!c10::isFloatingType(input.dtype) || input.dim() != spatial + 2 || numel(input) == 0) return false;
+  const bool is_image = spatial == 2 && input.dtype == c10::ScalarType::Byte;
+  if (!(c10::isFloatingType(input.dtype) || is_image) || input.dim() != spatial + 2 || numel(input) == 0)
+    return false;
   Sizes sizes = input.sizes;
   for (int64_t i = 0; i < spatial; ++i) {
     if (!(target[i] > 0)) return false;
