@@ -1,4 +1,4 @@
-"""What a node for `torch.manual_seed` runs; see src/torch/domain/seeds.h."""
+"""What nodes for `torch.manual_seed` and the state of random numbers run; see src/torch/domain/seeds.h."""
 
 import torch
 
@@ -6,4 +6,15 @@ import torch
 def seed(number: int) -> tuple[()]:
     """Seed the generators of all devices, as the program does at this place."""
     torch.manual_seed(number)
+    return ()
+
+
+def state() -> torch.Tensor:
+    """The state of torch's own generator."""
+    return torch.default_generator.get_state()
+
+
+def set_state(given: torch.Tensor) -> tuple[()]:
+    """Put torch's own generator in this state."""
+    torch.default_generator.set_state(given)
     return ()

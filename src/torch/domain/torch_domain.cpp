@@ -322,9 +322,9 @@ class TorchDomain final : public Domain {
     if (PyFunction_Check(callable)) {
       before_function(callable);
       if (Ref<> engine = asks_engine(callable)) return engine;
-      if (Ref<> seed = records_seed(callable)) return seed;
-      return makes_region(callable);
     }
+    if (Ref<> seed = records_seed(callable)) return seed;
+    if (PyFunction_Check(callable)) return makes_region(callable);
     if (Ref<> parameter = makes_parameter(callable)) return parameter;
     if (Ref<> custom = calls_custom_function(callable)) return custom;
     Ref<> found = asks_without_device(callable);
