@@ -318,6 +318,22 @@ def test_a_tensor_that_leaves_its_transform_is_a_break() -> None:
     assert len(seen) == 2
 
 
+def test_an_operator_that_takes_functions_is_a_break() -> None:
+    """Programs call it only where they are told that they are compiled; the native run is as eager."""
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    def program(x: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            return associative_scan(torch.add, x, 0, combine_mode="generic")
+        total, sums = torch.zeros(()), []
+        for row in x.unbind():
+            total = total + row
+            sums.append(total)
+        return torch.stack(sums)
+
+    assert "associative_scan" in broken_at(program, torch.randn(7))
+
+
 def test_gradients_outside_of_transforms_are_a_break() -> None:
     def program(x: Tensor) -> Any:
         return torch.autograd.grad((x * WEIGHT).sum(), WEIGHT)

@@ -27,13 +27,10 @@
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
-#include "torch/domain/known_list.h"
-#include "torch/domain/legacy_tensor.h"
 #include "torch/domain/made_parameter.h"
-#include "torch/domain/new_tensor.h"
 #include "torch/domain/opaque_call.h"
+#include "torch/domain/replaced_calls.h"
 #include "torch/domain/scripted.h"
-#include "torch/domain/seeds.h"
 #include "torch/domain/sym_python.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
@@ -318,20 +315,7 @@ class TorchDomain final : public Domain {
     return is_sym_number_code(code) || is_default_device_code(code);
   }
   bool is_kernel(PyCodeObject* code) const override { return is_python_kernel(code); }
-  Ref<> called_instead(PyObject* callable) const override {
-    if (PyFunction_Check(callable)) {
-      before_function(callable);
-      if (Ref<> engine = asks_engine(callable)) return engine;
-    }
-    if (Ref<> seed = records_seed(callable)) return seed;
-    if (PyFunction_Check(callable)) return makes_region(callable);
-    if (Ref<> parameter = makes_parameter(callable)) return parameter;
-    if (Ref<> custom = calls_custom_function(callable)) return custom;
-    Ref<> found = asks_without_device(callable);
-    if (!found) found = makes_new_tensor(callable);
-    if (!found) found = makes_legacy_tensor(callable);
-    return found ? std::move(found) : makes_known_list(callable);
-  }
+  Ref<> called_instead(PyObject* callable) const override { return called_in_place_of(callable); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   const char* python_form(PyObject* callable) const override { return stator::python_form(callable); }
@@ -390,11 +374,7 @@ class TorchDomain final : public Domain {
 
 bool install_torch_domain(GraphBackend backend) {
   static TorchDomain domain(backend);
-  prepare_default_device();
-  prepare_checkpoint_regions();
-  prepare_transforms();
-  prepare_made_parameters();
-  prepare_seeds();
+  prepare_replaced_calls();
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));
   if (install == nullptr) return false;

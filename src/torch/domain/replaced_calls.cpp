@@ -1,0 +1,36 @@
+// src/torch/domain/replaced_calls.cpp: asking those who know of such functions, one after another.
+#include "torch/domain/replaced_calls.h"
+
+#include "torch/domain/checkpoint_region.h"
+#include "torch/domain/default_device.h"
+#include "torch/domain/known_list.h"
+#include "torch/domain/legacy_tensor.h"
+#include "torch/domain/made_parameter.h"
+#include "torch/domain/new_tensor.h"
+#include "torch/domain/seeds.h"
+#include "torch/domain/transforms.h"
+
+namespace stator {
+
+void prepare_replaced_calls() {
+  prepare_default_device();
+  prepare_checkpoint_regions();
+  prepare_transforms();
+  prepare_made_parameters();
+  prepare_seeds();
+}
+
+Ref<> called_in_place_of(PyObject* callable) {
+  Ref<> found;
+  const auto asked = [&](auto... those) { return ((found = those(callable)) || ...); };
+  if (PyFunction_Check(callable)) {
+    before_function(callable);
+    asked(asks_engine, records_seed, makes_region);
+  } else {
+    asked(records_seed, makes_parameter, calls_custom_function, asks_without_device, makes_new_tensor,
+          makes_legacy_tensor, makes_known_list);
+  }
+  return found;
+}
+
+}  // namespace stator
