@@ -7,22 +7,18 @@ import pytest
 NO_META = "torch 2.11 has no meta function for this operator: the capture breaks there"
 BY_SIZE = "torch 2.11 asks for the size as a number: one capture for each"
 EARLIER = "torch 2.11 calls a cached function of typing's on its way to the engine: it breaks there"
-ENCODERS = (
-    "encoder",
-    "encoder_padded",
-    "encoder_norm_first",
-    "encoder_causal",
-    "encoder_masked",
-    "transformer",
-)
 BEFORE_2_12 = {
     "test_a_changing_batch_is_captured_twice[matmul]": BY_SIZE,
     "test_distribution[gamma]": NO_META,
-    "test_eval[encoder]": NO_META,
     "test_a_closure_that_calls_backward_breaks": EARLIER,
     "test_gradients_that_are_asked_for_inside_break_with_that_reason[backward]": EARLIER,
     "test_gradients_that_are_asked_for_inside_break_with_that_reason[grad]": EARLIER,
-    **{f"test_layers_are_one_graph[{name}-False]": NO_META for name in ENCODERS},
+    "test_gradients_outside_of_transforms_are_a_break": EARLIER,
+    **{
+        f"test_gradients[inner gradient-{needs}-{backend}]": EARLIER
+        for needs in (False, True)
+        for backend in ("native", "eager")
+    },
 }
 
 

@@ -134,6 +134,16 @@ LAYERS: dict[str, tuple[Make, Call, Callable[[], tuple[Any, ...]]]] = {
         lambda m, x, t: nn.CTCLoss()(m(x).log_softmax(2), t, (10, 9), (4, 3)),
         lambda: (randn(10, 2, 16), torch.randint(1, 6, (2, 4))),
     ),
+    "vmap": (
+        lambda: nn.Linear(16, 6),
+        lambda m, x: torch.func.vmap(lambda row: m(row).sin().sum())(x),
+        lambda: (randn(4, 16),),
+    ),
+    "gradient": (
+        lambda: nn.Linear(16, 6),
+        lambda m, x: torch.func.grad(lambda row: m(row).sin().sum())(x),
+        lambda: (randn(4, 16),),
+    ),
 }
 
 LOSSES: dict[str, tuple[Call, Callable[[], tuple[Any, ...]]]] = {
@@ -228,16 +238,6 @@ BREAKS: dict[str, tuple[Make, Call, Callable[[], tuple[Any, ...]]]] = {
         lambda: nn.AdaptiveLogSoftmaxWithLoss(16, 10, [3, 6]),
         lambda m, x, t: m(x, t).output,
         lambda: (randn(4, 16), torch.randint(0, 10, (4,))),
-    ),
-    "vmap": (
-        lambda: nn.Linear(16, 6),
-        lambda m, x: torch.func.vmap(lambda row: m(row).sin().sum())(x),
-        lambda: (randn(4, 16),),
-    ),
-    "gradient": (
-        lambda: nn.Linear(16, 6),
-        lambda m, x: torch.func.grad(lambda row: m(row).sin().sum())(x),
-        lambda: (randn(4, 16),),
     ),
 }
 
