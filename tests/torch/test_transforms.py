@@ -1,5 +1,7 @@
 """torch.vmap and torch.func inside of captured functions: results, gradients, random numbers, levels."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -332,6 +334,22 @@ def test_an_operator_that_takes_functions_is_a_break() -> None:
         return torch.stack(sums)
 
     assert "associative_scan" in broken_at(program, torch.randn(7))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_engines_threads_are_torchs_own() -> None:
+    """In a process whose first gradient is asked for by a capture, backward works after it."""
+    program = """
+import stator, torch
+model = torch.nn.Linear(4, 4).cuda()
+function = lambda x: torch.func.grad(lambda a: model(a).square().sum())(x)
+compiled, x = stator.compile(function, backend="native"), torch.randn(2, 4, device="cuda")
+results = [compiled(x) for _ in range(3)]
+model(x).sum().backward()
+assert all(torch.equal(result, function(x)) for result in results)
+assert stator.cache_entries(compiled)[0].hits > 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def test_gradients_outside_of_transforms_are_a_break() -> None:

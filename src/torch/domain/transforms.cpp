@@ -4,6 +4,7 @@
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/engine.h>
@@ -127,6 +128,27 @@ class InThisThread {
   bool outer_ = c10::AutogradState::get_tls_state().get_multithreading_enabled();
 };
 
+// torch starts the engine's threads for devices once in a process, for the first of its engines that is
+// asked: that must be Python's, or no backward on a device works from then on. It starts them without the
+// GIL, which a capture keeps; so the first run that asks for gradients is a native one.
+class PythonsEngine : public autograd::Engine {
+ public:
+  static bool is_ready() {
+    for (const auto& device : c10::impl::device_guard_impl_registry) {
+      const auto* implementation = device.load();
+      if (implementation != nullptr && has_threads(implementation->type()) &&
+          implementation->deviceCount() > 0)
+        return !(autograd::Engine::get_default_engine().*(&PythonsEngine::device_ready_queues_)).empty();
+    }
+    return true;
+  }
+
+ private:
+  static bool has_threads(c10::DeviceType type) {
+    return type != c10::kCPU && type != c10::kMeta && type != c10::kVulkan && type != c10::kLazy;
+  }
+};
+
 // What is asked is asked of the engine below Python's, which wants the GIL given up: a capture keeps it.
 // Where torch would raise, the capture ends, and the error is that of the native run.
 autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
@@ -140,6 +162,9 @@ autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
     refuse();
   }
   if (accumulates != 0 || has_compiled_autograd()) refuse();
+  if (!PythonsEngine::is_ready())
+    raise_break(BreakCode::kBackward,
+                "gradients are asked for before torch has started its engine's threads");
   autograd::edge_list roots, ends;
   for (const at::Tensor& output : tensors_of(outputs)) {
     if (!output.defined() || !is_wrapper(output) || !output.grad_fn()) refuse();
