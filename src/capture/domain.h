@@ -163,6 +163,9 @@ class Domain {
   virtual bool runs_plainly(PyCodeObject* code) const = 0;
   // The same, with all that it calls: a kernel. The domain goes on recording what it does.
   virtual bool is_kernel(PyCodeObject* /*code*/) const { return false; }
+  // A capture was given up: what stood in its way, and can be done only while none runs, is done now. True:
+  // it is tried again.
+  virtual bool clear_the_way() const { return false; }
   virtual CallKind classify(PyObject* callable) const = 0;
   // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }

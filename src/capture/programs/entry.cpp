@@ -17,8 +17,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     why.code = BreakCode::kCaptureRunning;
     return nullptr;
   }
-  // An attempt may find that some arguments must be given as they are, or that a module must be loaded first;
-  // each one finds others.
+  // An attempt may find that some arguments must be given as they are, or that a module must be loaded or
+  // something of the domain's be done first; each one finds others.
   std::unordered_set<PyObject*> by_identity;
   std::unordered_set<std::string> modules;
   for (;;) {
@@ -42,9 +42,11 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
         why = attempt.stopped();
         module = attempt.wanted_import();
       }
-      if (module.empty() || !modules.insert(module).second) return entry;
+      if (entry) return entry;
     }
     const PlainScope plain;
+    if (domain.clear_the_way()) continue;
+    if (module.empty() || !modules.insert(module).second) return nullptr;
     if (!Ref<>::steal(PyImport_ImportModule(module.c_str()))) {
       PyErr_Clear();  // the function will raise it, or knows what to do
       return nullptr;

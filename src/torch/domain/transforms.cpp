@@ -19,6 +19,7 @@
 #include <string_view>
 #include <typeinfo>
 #include <unordered_set>
+#include <utility>
 
 #include "torch/capture_break.h"
 #include "torch/imported_module.h"
@@ -130,7 +131,8 @@ class InThisThread {
 
 // torch starts the engine's threads for devices once in a process, for the first of its engines that is
 // asked: that must be Python's, or no backward on a device works from then on. It starts them without the
-// GIL, which a capture keeps; so the first run that asks for gradients is a native one.
+// GIL, which a capture keeps; the capture is given up, and
+// tried again once they are there.
 class PythonsEngine : public autograd::Engine {
  public:
   static bool is_ready() {
@@ -149,6 +151,8 @@ class PythonsEngine : public autograd::Engine {
   }
 };
 
+thread_local bool engine_is_wanted = false;
+
 // What is asked is asked of the engine below Python's, which wants the GIL given up: a capture keeps it.
 // Where torch would raise, the capture ends, and the error is that of the native run.
 autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
@@ -162,9 +166,10 @@ autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
     refuse();
   }
   if (accumulates != 0 || has_compiled_autograd()) refuse();
-  if (!PythonsEngine::is_ready())
-    raise_break(BreakCode::kBackward,
-                "gradients are asked for before torch has started its engine's threads");
+  if (!PythonsEngine::is_ready()) {
+    engine_is_wanted = true;
+    raise_break(BreakCode::kBackward, "gradients are asked for before torch has started its engine");
+  }
   autograd::edge_list roots, ends;
   for (const at::Tensor& output : tensors_of(outputs)) {
     if (!output.defined() || !is_wrapper(output) || !output.grad_fn()) refuse();
@@ -291,6 +296,13 @@ Ref<> calls_custom_function(PyObject* callable) {
 
 bool is_engine_call(PyObject* callable) {
   return callable == engine_function || callable == question_function;
+}
+
+bool start_engine() {
+  if (!std::exchange(engine_is_wanted, false)) return false;
+  const py::gil_scoped_release for_its_threads;
+  autograd::Engine::get_default_engine().initialize_device_threads_pool();
+  return PythonsEngine::is_ready();
 }
 
 bool is_in_transform() {

@@ -37,6 +37,10 @@ bool is_engine_call(PyObject* callable);
 // it is another one.
 Ref<> calls_custom_function(PyObject* callable);
 
+// Where a capture was given up because torch had not started its engine yet, that is done. False: it was for
+// another reason.
+bool start_engine();
+
 // Whether a level is open.
 bool is_in_transform();
 
