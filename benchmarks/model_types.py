@@ -4,7 +4,8 @@
 
 Each type in a process of its own: three calls in eval, then three steps of training, against eager in every
 bit, with the random numbers that follow. Types that eager itself does not run with the inputs that are made
-here are counted and left out. Exit status 1 if a result differs from eager's or a process dies.
+here are counted and left out. Exit status 1 if a result differs from eager's, or a process dies or takes too
+long after eager has run.
 """
 
 from __future__ import annotations
@@ -118,11 +119,12 @@ def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any] | None:
     return {"equal": equal, "breaks": breaks_of(function)}
 
 
-def examine(name: str, training: bool) -> dict[str, Any]:
+def examine(name: str, training: bool, eager_has_run: Callable[[], None]) -> dict[str, Any]:
     built = build(name)
     if isinstance(built, str):
         return {"left_out": built}
     model, inputs = built
+    eager_has_run()
     row: dict[str, Any] = {"eval": evaluate(model, inputs)}
     if training and (trained := train(model, inputs)) is not None:
         row["training"] = trained
@@ -135,7 +137,7 @@ def work(name: str, training: bool, answer: multiprocessing.connection.Connectio
         os.dup2(quiet, stream)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        row = examine(name, training)
+        row = examine(name, training, lambda: answer.send(None))
     except Exception as error:
         row = {"failed": f"{type(error).__name__}: {error}"}
     answer.send(row)
@@ -146,11 +148,17 @@ def in_process(name: str, training: bool) -> dict[str, Any]:
     process = multiprocessing.get_context("fork").Process(target=work, args=(name, training, there))
     process.start()
     there.close()
+    row: dict[str, Any] | None = None
+    late = "left_out"
     try:
-        row: dict[str, Any] = here.recv() if here.poll(SECONDS) else {"left_out": "took too long"}
+        while row is None and here.poll(SECONDS):
+            row = here.recv()
+            late = "failed"  # eager has run: what comes now is Stator's
     except EOFError:
         process.join()
         row = {"failed": f"the process ended with status {process.exitcode}"}
+    if row is None:
+        row = {late: "took too long"}
     process.kill()
     process.join()
     return {"name": name, **row}

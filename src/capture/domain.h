@@ -166,6 +166,8 @@ class Domain {
   // A capture was given up: what stood in its way, and can be done only while none runs, is done now. True:
   // it is tried again.
   virtual bool clear_the_way() const { return false; }
+  // Python code that the domain's C code calls with dictionaries which it made for that call.
+  virtual bool gives_new_dictionaries(const PyCodeObject* /*code*/) const { return false; }
   virtual CallKind classify(PyObject* callable) const = 0;
   // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -141,6 +141,14 @@ def compiled_many() -> tuple[ManyScales, Callable[..., Any]]:
     return model, function
 
 
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
 def become_double(scale: nn.Parameter) -> None:
     scale.data = torch.full((2,), 0.25, dtype=torch.float64)
 
@@ -157,6 +165,7 @@ def become_frozen(scale: nn.Parameter) -> None:
     scale.requires_grad_(False)
 
 
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("place", [0, 2300, 4499])
 @pytest.mark.parametrize("change", [become_double, become_longer, become_swapped, become_frozen])
 def test_one_of_many(change: Callable[[nn.Parameter], None], place: int) -> None:
@@ -172,6 +181,7 @@ def test_one_of_many(change: Callable[[nn.Parameter], None], place: int) -> None
     assert (model.scales[place].grad is None) == (not model.scales[place].requires_grad)
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_many_after_a_fork() -> None:
     """Threads are not forked: the child looks at everything by itself, and does not wait for them."""
     model, function = compiled_many()

@@ -88,11 +88,13 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     capture.recording.stop(BreakCode::kUnguardable, "the identity of an object made here is kept");
     return kStopped;
   }
-  if (const auto [container, key] = recording.place_of(value); container && PyTuple_Check(value)) {
-    step.kind = Kind::placed;
-    step.pinned = container;
-    step.object = Ref<>::share(key);
-    return index;
+  if (PyTuple_CheckExact(value)) {
+    if (const auto [container, key] = recording.place_of(value); container != nullptr) {
+      step.kind = Kind::placed;
+      step.pinned = container;
+      step.object = Ref<>::share(key);
+      return index;
+    }
   }
   if ((PyCell_Check(value) || PyFunction_Check(value)) && !capture.recording.may_outlive(value))
     return kStopped;

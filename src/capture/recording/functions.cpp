@@ -62,8 +62,7 @@ bool Recording::pin_module_function(PyFunctionObject* function) {
 
 void Recording::bound(cpython::Frame* frame) {
   const PyCodeObject* code = frame->code;
-  // What C code tells a mode of a call, it tells in a dictionary of its own.
-  if (PyUnicode_CompareWithASCIIString(code->co_name, "__torch_function__") == 0) {
+  if (domain_.gives_new_dictionaries(code)) {
     for (int i = 0; i < code->co_argcount; i++) {
       PyObject* given = frame->localsplus[i];
       if (given != nullptr && PyDict_CheckExact(given) && !is_known(given)) make_fresh(given);

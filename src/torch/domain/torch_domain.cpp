@@ -316,6 +316,10 @@ class TorchDomain final : public Domain {
   }
   bool is_kernel(PyCodeObject* code) const override { return is_python_kernel(code); }
   Ref<> called_instead(PyObject* callable) const override { return called_in_place_of(callable); }
+  // The keywords of the call that a torch-function mode is told of.
+  bool gives_new_dictionaries(const PyCodeObject* code) const override {
+    return PyUnicode_CompareWithASCIIString(code->co_name, "__torch_function__") == 0;
+  }
   bool clear_the_way() const override { return start_engine(); }
   CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
