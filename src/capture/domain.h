@@ -39,13 +39,22 @@ class TensorGuard {
   virtual uint64_t changed_sizes(PyObject* object) const = 0;
 };
 
-// Tensors that a capture reaches by itself, as they were when it was sealed.
+// A tensor that a capture reaches by itself.
+struct PinnedTensor {
+  PyObject* tensor;  // borrowed
+  // It stands in a dictionary: if another one takes its place, or its class changes, there is doubt().
+  bool told_of;
+};
+
+// Such tensors, as they were when the capture was sealed.
 class TensorWatch {
  public:
   virtual ~TensorWatch() = default;
   // Every one of them is the same in all that its guard looks at. The objects are alive: other guards prove
   // it.
-  virtual bool unchanged() const = 0;
+  virtual bool unchanged() = 0;
+  // Those that are told of may be others by now.
+  virtual void doubt() = 0;
   // Every guard holds, though something changed: what is there now is what is compared from now on.
   virtual void renew() = 0;
 };
@@ -190,7 +199,7 @@ class Domain {
   virtual bool is_capture_flag(PyObject* key) const = 0;
   virtual std::unique_ptr<TensorGuard> guard(PyObject* tensor) const = 0;
   // Answers for the guards of many tensors at once; nullptr: they are asked one by one.
-  virtual std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>&) const { return nullptr; }
+  virtual std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
   // Whether captures can be made in the thread's present modes. They may end: a function that is called under

@@ -62,6 +62,47 @@ def test_another_tensor_at_the_same_address() -> None:
         assert torch.equal(found, expected)
 
 
+def replace_offset(model: Scaled) -> list[torch.Tensor]:
+    """Another tensor under the same name and at the same address, in a dictionary that gives notice.
+
+    It was made before, without a Python object; what the old one leaves behind becomes a tensor like it.
+    """
+    weights = [torch.zeros(2, 3, requires_grad=True) for _ in range(200)]
+    torch.stack(weights).sum().backward()
+    address = id(model.offset)
+    del model._buffers["offset"]
+    gradient = next((weight.grad for weight in weights if id(weight.grad) == address), None)
+    if gradient is None:
+        pytest.skip("no address was used again")
+    model.register_buffer("offset", gradient)
+    return [torch.ones(3) for _ in range(1000)]
+
+
+def test_another_buffer_at_the_same_address() -> None:
+    model, function = compiled()
+    x = torch.ones(3)
+    alike = replace_offset(model)
+    for _ in range(2):
+        assert torch.equal(function(x), model(x))
+    assert len(stator.cache_entries(function)) == 2
+    del alike
+
+
+def test_another_buffer_seen_by_a_call_that_missed() -> None:
+    """The call that hears of the buffer misses for another reason; the next one must not take it for known."""
+    model, function = compiled()
+    x = torch.ones(3)
+    held = model.held[0]
+    alike = replace_offset(model)
+    model.held[0] = torch.ones(2, 3, dtype=torch.float64)
+    assert torch.equal(function(x), model(x))
+    model.held[0] = held
+    for _ in range(2):
+        assert torch.equal(function(x), model(x))
+    assert len(stator.cache_entries(function)) == 3
+    del alike
+
+
 def test_swapped_tensors() -> None:
     """`swap_tensors` exchanges what two Python objects are; one of the two may die then."""
     model, function = compiled()

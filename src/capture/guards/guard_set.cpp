@@ -14,7 +14,7 @@ bool GuardSet::seal(const Domain& domain, const std::vector<PyObject*>& tensors)
   compare_identities();
   ask_for_notices();
   tensors_.clear();
-  std::vector<PyObject*> watched;
+  std::vector<PyObject*> pinned;
   shape::Bindings bindings;
   std::vector<PyObject*> placed = tensors;
   const FoundByGuards found{bindings, placed};
@@ -23,14 +23,14 @@ bool GuardSet::seal(const Domain& domain, const std::vector<PyObject*>& tensors)
     if (!holds(guards_[i], found)) return false;
     if (const auto* tensor = std::get_if<PinnedTensorGuard>(&guards_[i])) {
       tensors_.push_back(i);
-      watched.push_back(tensor->tensor);
+      pinned.push_back(tensor->tensor);
     }
   }
   note_all_words();
   list_polled();
   dicts_.settle();
   objects_.settle();
-  watch_ = watched.empty() ? nullptr : domain.watch(watched);
+  watch_tensors(domain, pinned);
   return true;
 }
 
@@ -48,6 +48,26 @@ static void each_expected(Guard& guard, Visit&& visit) {
         }
       },
       guard);
+}
+
+void GuardSet::watch_tensors(const Domain& domain, const std::vector<PyObject*>& tensors) {
+  watch_ = nullptr;
+  holders_.clear();
+  if (tensors.empty()) return;
+  const std::unordered_set<PyObject*> wanted(tensors.begin(), tensors.end());
+  std::unordered_set<PyObject*> held;
+  for (uint32_t i = 0; i < guards_.size(); i++) {
+    const auto* dict = std::get_if<DictGuard>(&guards_[i]);
+    if (dict == nullptr) continue;
+    for (const DictGuard::Read& read : dict->reads) {
+      if (wanted.contains(read.value.object) && held.insert(read.value.object).second) holders_.insert(i);
+    }
+  }
+  std::vector<PinnedTensor> pinned;
+  pinned.reserve(tensors.size());
+  for (PyObject* tensor : tensors)
+    pinned.push_back({tensor, held.contains(tensor) && ObjectNotices::tell_of(tensor, false)});
+  watch_ = domain.watch(pinned);
 }
 
 // What is compared by value is from now on the object that it is.
@@ -72,6 +92,7 @@ bool GuardSet::is_as_noted(const Word& word) {
 
 bool GuardSet::check(std::string* failed, FoundByGuards found) {
   const bool noticed = dicts_.changed() || objects_.came();
+  if (noticed && watch_ != nullptr) watch_->doubt();
   if (!(noticed ? check_all(failed, found) : check_polled(failed, found))) return false;
   if (watch_ != nullptr && watch_->unchanged()) return true;
   for (size_t guard : tensors_) {
@@ -97,6 +118,7 @@ bool GuardSet::check_polled(std::string* failed, FoundByGuards found) {
     if (!look_again(places_[i], failed, found)) return false;
     // All words of a guard are polled, or none: they stand side by side here too.
     const uint32_t owner = owners_[places_[i]];
+    if (holders_.contains(owner) && watch_ != nullptr) watch_->doubt();
     if (!check_held(owner, failed, found)) return false;
     size_t first = i;
     while (first > 0 && owners_[places_[first - 1]] == owner) first--;

@@ -99,6 +99,7 @@ class GuardSet {
   bool check_all(std::string* failed, FoundByGuards found);
   // A word differs: its guard may hold all the same. Then its words are noted anew.
   bool look_again(uint32_t word, std::string* failed, FoundByGuards found);
+  void watch_tensors(const Domain& domain, const std::vector<PyObject*>& tensors);
   void compare_identities();
   void ask_for_notices();
   // A dictionary was changed: what it holds under the keys that were read may have given way to another
@@ -124,11 +125,12 @@ class GuardSet {
   DictWatches dicts_;
   ObjectNotices objects_;
   std::unordered_map<uint32_t, std::vector<uint32_t>>
-      held_;                            // of dictionaries: guards of objects, not polled
-  std::vector<size_t> tensors_;         // guards of tensors, which come last
-  std::unique_ptr<TensorWatch> watch_;  // answers for all of them
-  std::vector<PyObject*> subjects_;     // meaningful while the capture is in progress
-  std::vector<uint32_t> sources_;       // of each guard, in texts_
+      held_;                              // of dictionaries: guards of objects, not polled
+  std::vector<size_t> tensors_;           // guards of tensors, which come last
+  std::unique_ptr<TensorWatch> watch_;    // answers for all of them
+  std::unordered_set<uint32_t> holders_;  // guards of dictionaries that hold them
+  std::vector<PyObject*> subjects_;       // meaningful while the capture is in progress
+  std::vector<uint32_t> sources_;         // of each guard, in texts_
   SourceTexts texts_;
   std::vector<LineId> lines_;  // of each guard
   std::shared_ptr<ApartNames> apart_;

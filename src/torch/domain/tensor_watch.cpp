@@ -18,7 +18,8 @@
 #include <compare>
 #include <cstddef>
 #include <set>
-#include <span>
+
+#include "torch/domain/swap_notices.h"
 
 namespace stator {
 namespace {
@@ -28,6 +29,7 @@ using torch::autograd::AutogradMeta;
 // The way to members of TensorImpl that only classes derived from it may name.
 struct Layout : c10::TensorImpl {
   static constexpr auto first = &Layout::sizes_and_strides_;
+  static constexpr auto behind_autograd = &Layout::extra_meta_;
   // A TensorImpl is no plain struct, for which alone the standard promises an offset; g++ and clang know it.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
@@ -55,11 +57,17 @@ bool same(const uint64_t* a, const uint64_t* b) {
   return (difference[0] | difference[1]) == 0;
 }
 
+// TensorImpl::autograd_meta() without a call of another library, a tenth of a look. The member is private;
+// its neighbour is not.
 const AutogradMeta* autograd_meta(const c10::TensorImpl* impl) {
-  return static_cast<const AutogradMeta*>(impl->autograd_meta());
+  return reinterpret_cast<const AutogradMeta* const*>(&(impl->*Layout::behind_autograd))[-1];
 }
 
 const c10::TensorImpl* impl_of(PyObject* object) { return THPVariable_Unpack(object).unsafeGetTensorImpl(); }
+
+bool can_compare(const c10::TensorImpl* impl) {
+  return impl->dim() <= static_cast<int64_t>(kInlineDims) && autograd_meta(impl) == impl->autograd_meta();
+}
 
 // Where no tensor has a history of its own, this is what an AutogradMeta says.
 const AutogradMeta& no_autograd() {
@@ -88,22 +96,23 @@ struct Kind {
 };
 
 // Where 10,000 tensors are more than the processor's cache holds, the cache lines that are read are what
-// counts: this is half of one, and the addresses are known beforehand, so that no load waits for another one.
+// counts: this is less than half of one, and the addresses are known beforehand, so that no load waits for
+// another one.
 struct Watched {
-  PyObject* object;
   const c10::TensorImpl* impl;
   const AutogradMeta* autograd;  // of the tensor, or one that says the same as none
   const Kind* kind;
 
   Watched(PyObject* tensor, const Kind* expected)
-      : object(tensor),
-        impl(impl_of(tensor)),
+      : impl(impl_of(tensor)),
         autograd(expected->has_autograd ? autograd_meta(impl) : &no_autograd()),
         kind(expected) {}
 
+  // The Python object is still this tensor: only then is the tensor's memory known to be there.
+  bool is(PyObject* object) const { return Py_TYPE(object) == kind->type && impl_of(object) == impl; }
+
   bool unchanged() const {
-    return Py_TYPE(object) == kind->type && impl_of(object) == impl &&
-           autograd_meta(impl) == (kind->has_autograd ? autograd : nullptr) &&
+    return autograd_meta(impl) == (kind->has_autograd ? autograd : nullptr) &&
            same(metadata_of(impl), kind->metadata.data()) && same_autograd();
   }
 
@@ -124,49 +133,83 @@ const pid_t loaded_by = getpid();
 
 class Watch final : public TensorWatch {
  public:
-  explicit Watch(const std::vector<PyObject*>& tensors) : tensors_(tensors) { renew(); }
-
-  bool unchanged() const override {
-    const auto count = static_cast<int64_t>(watched_.size());
-    backwards_ = !backwards_;  // what the last look left in the cache comes first
-    if (count < kWorthSharing || getpid() != loaded_by) return comparable_ && unchanged(0, count);
-    std::atomic<bool> all = comparable_;
-    at::parallel_for(0, count, kWorthSharing / 2, [&](int64_t begin, int64_t end) {
-      if (!unchanged(begin, end)) all.store(false, std::memory_order_relaxed);
-    });
-    return all;
+  // Those that are told of come first.
+  explicit Watch(const std::vector<PinnedTensor>& tensors) {
+    const bool swaps_are_told = SwapNotices::told();
+    for (const PinnedTensor& pinned : tensors) {
+      if (pinned.told_of && swaps_are_told) objects_.push_back(pinned.tensor);
+    }
+    told_of_ = static_cast<int64_t>(objects_.size());
+    for (const PinnedTensor& pinned : tensors) {
+      if (!pinned.told_of || !swaps_are_told) objects_.push_back(pinned.tensor);
+    }
+    renew();
   }
+
+  bool unchanged() override {
+    if (!comparable_) return false;
+    if (swaps_.came()) doubtful_ = true;
+    backwards_ = !backwards_;  // what the last look left in the cache comes first
+    if (!look()) return false;
+    swaps_.settle();
+    doubtful_ = false;
+    return true;
+  }
+
+  void doubt() override { doubtful_ = true; }
 
   void renew() override {
     watched_.clear();
     kinds_.clear();
-    watched_.reserve(tensors_.size());
+    watched_.reserve(objects_.size());
     comparable_ = true;
-    for (PyObject* tensor : tensors_) {
-      comparable_ = impl_of(tensor)->dim() <= static_cast<int64_t>(kInlineDims);
+    for (PyObject* tensor : objects_) {
+      comparable_ = can_compare(impl_of(tensor));
       if (!comparable_) return;
       watched_.emplace_back(tensor, &*kinds_.emplace(tensor).first);
     }
+    swaps_.settle();
+    doubtful_ = false;
   }
 
  private:
-  bool unchanged(int64_t begin, int64_t end) const {
-    const auto unchanged = [](const Watched& watched) { return watched.unchanged(); };
-    const std::span part(watched_.data() + begin, watched_.data() + end);
-    return backwards_ ? std::all_of(part.rbegin(), part.rend(), unchanged)
-                      : std::all_of(part.begin(), part.end(), unchanged);
+  bool look() const {
+    const auto count = static_cast<int64_t>(watched_.size());
+    if (count < kWorthSharing || getpid() != loaded_by) return look(0, count);
+    std::atomic<bool> all = true;
+    at::parallel_for(0, count, kWorthSharing / 2, [&](int64_t begin, int64_t end) {
+      if (!look(begin, end)) all.store(false, std::memory_order_relaxed);
+    });
+    return all;
   }
 
-  std::vector<PyObject*> tensors_;  // borrowed
-  std::vector<Watched> watched_;
+  bool look(int64_t begin, int64_t end) const {
+    const int64_t sure = doubtful_ ? begin : std::clamp(told_of_, begin, end);
+    for (int64_t i = sure; i < end; i++) {
+      if (!watched_[i].is(objects_[i])) return false;
+    }
+    const Watched* const all = watched_.data();
+    const int64_t step = backwards_ ? -1 : 1;
+    int64_t at = backwards_ ? end - 1 : begin;
+    for (int64_t left = end - begin; left > 0; left--, at += step) {
+      if (!all[at].unchanged()) return false;
+    }
+    return true;
+  }
+
+  std::vector<PyObject*> objects_;  // borrowed
+  int64_t told_of_ = 0;             // how many of them
+  std::vector<Watched> watched_;    // of each object
   std::set<Kind> kinds_;
-  mutable bool backwards_ = false;
+  SwapNotices swaps_;
+  bool doubtful_ = false;  // the first ones are looked at like the others
+  bool backwards_ = false;
   bool comparable_ = true;  // otherwise every guard is asked
 };
 
 }  // namespace
 
-std::unique_ptr<TensorWatch> watch_tensors(const std::vector<PyObject*>& tensors) {
+std::unique_ptr<TensorWatch> watch_tensors(const std::vector<PinnedTensor>& tensors) {
   return std::make_unique<Watch>(tensors);
 }
 

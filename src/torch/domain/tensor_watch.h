@@ -8,6 +8,6 @@
 
 namespace stator {
 
-std::unique_ptr<TensorWatch> watch_tensors(const std::vector<PyObject*>& tensors);
+std::unique_ptr<TensorWatch> watch_tensors(const std::vector<PinnedTensor>& tensors);
 
 }  // namespace stator

@@ -349,7 +349,7 @@ class TorchDomain final : public Domain {
                                          PyUnicode_CompareWithASCIIString(key, CompilingFlag::kOwnName) == 0);
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
-  std::unique_ptr<TensorWatch> watch(const std::vector<PyObject*>& tensors) const override {
+  std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>& tensors) const override {
     return watch_tensors(tensors);
   }
   uint64_t modes() const override {
