@@ -59,7 +59,7 @@ bool Recording::read_attribute(PyObject* owner, PyObject* name) {
     auto* type = reinterpret_cast<PyTypeObject*>(owner);
     if (!read_type(type) || !read_type(Py_TYPE(owner))) return false;
     if (can_get_another_class(owner)) read_class_of(owner);
-    if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) classes_given_out_.insert(type);
+    if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) classes_.give_out(type);
     PyObject* const value = _PyType_Lookup(type, name);
     PyObject* const on_metaclass = _PyType_Lookup(Py_TYPE(owner), name);
     if (on_metaclass != nullptr && !read_kind(on_metaclass)) return false;

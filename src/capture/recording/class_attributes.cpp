@@ -38,27 +38,27 @@ bool is_changeable(PyTypeObject* type) {
 PyObject* Recording::dict_of_class(PyTypeObject* type) {
   PyObject* dict = cpython::type_dict(type).get();
   pin(dict, {Origin::dict_of, reinterpret_cast<PyObject*>(type), {}});
-  class_dicts_.emplace(dict, type);
+  classes_.add_dict(dict, type);
   return dict;
 }
 
 void Recording::note_class_read(PyObject* name, PyObject* value) {
   if (!is_plain_value(value)) return;
   const Ref<> one = interned(name);
-  if (class_values_read_.insert(one.get()).second) guards_.keep(one.get());
+  if (classes_.note(one.get())) guards_.keep(one.get());
 }
 
 bool Recording::stands_apart(PyTypeObject* type, PyObject* name, PyObject* value) {
   if (!is_plain_value(value)) return false;
   note_class_read(name, value);
   const bool may_vary = varying_ != nullptr && varying_->has_places();
-  if (!may_vary && class_dicts_.empty()) return false;
+  if (!may_vary && !classes_.has_dicts()) return false;
   const Ref<> one = interned(name);
   PyTypeObject* holder = holder_of(type, one.get());
   if (holder == nullptr || !is_changeable(holder)) return false;
   auto* object = reinterpret_cast<PyObject*>(holder);
   if (journal_.wrote_key(object, one.get())) return true;
-  if (!may_vary || was_given_out(holder)) return false;
+  if (!may_vary || classes_.is_seen_through(holder)) return false;
   pin(object,
       {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__mro__"))});
   return see_place(dict_of_class(holder), one.get(), value);
@@ -89,15 +89,9 @@ bool Recording::before_class_attribute_write(PyTypeObject* type, PyObject* name,
   guards_.set_apart(type, one.get());
   PyObject* dict = dict_of_class(type);
   // It may have been read, by whatever way that leads here.
-  if (old == nullptr || !is_plain_value(old) || class_values_read_.count(one.get()) != 0 ||
-      was_given_out(type))
+  if (old == nullptr || !is_plain_value(old) || classes_.has(one.get()) || classes_.is_seen_through(type))
     guards_.read(dict, one.get(), old);
   return journal_.class_attribute(type, one.get());
-}
-
-PyTypeObject* Recording::class_with(PyObject* dict) const {
-  const auto found = class_dicts_.find(dict);
-  return found == class_dicts_.end() ? nullptr : found->second;
 }
 
 }  // namespace stator

@@ -38,7 +38,7 @@ bool Recording::read_contents(PyObject* object) {
     return object == nullptr || !is_fresh(object) || read_type(Py_TYPE(object));
   }
   if (PyType_Check(object)) {
-    classes_given_out_.insert(reinterpret_cast<PyTypeObject*>(object));
+    classes_.give_out(reinterpret_cast<PyTypeObject*>(object));
     return read_type(reinterpret_cast<PyTypeObject*>(object)) && read_type(Py_TYPE(object));
   }
   if (PyDict_CheckExact(object)) return read_dict(object);

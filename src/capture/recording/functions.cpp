@@ -124,7 +124,7 @@ bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
     // C code that was given the class (`map`, `sorted`, a defaultdict) calls it unseen. Nobody but that call
     // and the frame holds an instance that is new.
     constexpr Py_ssize_t kHolders = 2;
-    if (!is_new && classes_given_out_.count(type) != 0 && Py_REFCNT(first_argument) == kHolders) {
+    if (!is_new && classes_.is_given_out(type) && Py_REFCNT(first_argument) == kHolders) {
       if (!before_class_call(type, nullptr, 0)) return false;
       is_new = true;
     }

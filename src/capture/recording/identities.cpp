@@ -1,7 +1,5 @@
 // capture/recording/identities.cpp: which object something is, where a later call may have another one in its
 // place.
-#include <algorithm>
-
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -23,27 +21,21 @@ static bool is_one_of_its_kind(PyObject* constant) {
 // In how many places a capture found constants of this value, those of the running function among them.
 size_t Recording::places_of(PyObject* constant, bool& guarded) const {
   const ExpectedValue value = expect(constant);
-  std::vector<const ConstantPlace*> places;
   guarded = true;
-  for (const ConstantPlace& place : constants_) {
-    const auto is_same = [&](const ConstantPlace* other) {
-      return other->parent == place.parent && place.parent != nullptr && other->key == place.key;
-    };
-    if (!value.matches(place.constant.get())) continue;
+  const size_t places = constants_.count(value, [&](PyObject* parent) {
     // Arguments and functions that are known by what they are made of are compared in ways of their own.
     // Classes are compared by the very objects that they hold, and so is what is set apart from them.
-    const auto* function = reinterpret_cast<PyObject*>(proven_function_);
-    if (place.parent == nullptr || place.parent == function || proven_cells_.count(place.parent) != 0)
+    if (parent == nullptr || parent == reinterpret_cast<PyObject*>(proven_function_) ||
+        proven_cells_.count(parent) != 0)
       guarded = false;
-    if (std::none_of(places.begin(), places.end(), is_same)) places.push_back(&place);
-  }
+  });
   size_t in_function = 0;
   const auto* function = reinterpret_cast<PyFunctionObject*>(frame_->function);
   for (PyObject* tuple : {frame_->code->co_consts, function->func_defaults}) {
     for (Py_ssize_t i = 0; tuple != nullptr && i < PyTuple_GET_SIZE(tuple); i++)
       in_function += value.matches(PyTuple_GET_ITEM(tuple, i)) ? 1 : 0;
   }
-  return places.size() + in_function;
+  return places + in_function;
 }
 
 // One object stays one where it can only have come from one place, or where every place must hold the same

@@ -19,7 +19,7 @@ Recording::Recording(const Domain& domain, DomainCapture& capture, GuardSet& gua
 }
 Recording::~Recording() {
   guards_.follow(nullptr, stack_.lines());
-  release_locks();
+  locks_.release_all();
 }
 
 void Recording::end_pause() { pause_.reset(); }

@@ -1,6 +1,5 @@
 // capture/recording/managers.cpp: context managers of C code: what their methods may do is asked before they
 // are entered, locks among them; exceptions that C code makes.
-#include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
 #include "capture/interpreter/calls.h"
 #include "capture/recording/module_attribute.h"
@@ -49,25 +48,16 @@ bool Recording::before_lock(NativeEffect effect, PyObject* lock) {
     if (!taken) return false;
     if (taken.get() != Py_True) return stop(BreakCode::kThread, "a lock is taken by another thread");
     if (!Ref<>::steal(PyObject_CallMethod(lock, "release", nullptr))) return false;
-    held_.push_back({Ref<>::share(lock), capture_.recorded()});
+    locks_.take(lock, capture_.recorded());
     return true;
   }
-  for (size_t i = held_.size(); i > 0; i--) {
-    if (held_[i - 1].lock.get() != lock) continue;
-    if (held_[i - 1].recorded != capture_.recorded() && !is_of_cached_property(lock))
-      return stop(BreakCode::kThread, "a lock is held while operators run");
-    held_.erase(held_.begin() + static_cast<ptrdiff_t>(i) - 1);
-    return true;
+  const std::optional<size_t> recorded = locks_.give_back(lock);
+  if (!recorded) return stop(BreakCode::kThread, "a lock that was taken before is released");
+  if (*recorded != capture_.recorded() && !is_of_cached_property(lock)) {
+    locks_.take(lock, *recorded);  // the instruction that would release it is not run
+    return stop(BreakCode::kThread, "a lock is held while operators run");
   }
-  return stop(BreakCode::kThread, "a lock that was taken before is released");
-}
-
-void Recording::release_locks() {
-  const ErrorScope scope;
-  for (; !held_.empty(); held_.pop_back()) {
-    auto done = Ref<>::steal(PyObject_CallMethod(held_.back().lock.get(), "release", nullptr));
-    if (!done) PyErr_Clear();
-  }
+  return true;
 }
 
 // An error that C code has just made: nobody else holds it.
@@ -78,7 +68,7 @@ void Recording::note_raised() {
 
 bool Recording::read_handled_exception() {
   if (handles_at_entry_) return stop(BreakCode::kUnguardable, "the exception that the caller handles");
-  if (guards_.once(&held_)) guards_.add(NoExceptionGuard{}, nullptr);
+  if (guards_.once(&handles_at_entry_)) guards_.add(NoExceptionGuard{}, nullptr);
   return true;
 }
 

@@ -3,8 +3,6 @@
 //
 // While the capture lasts, a symbol or a tracer stands in that place, so that whoever reads it sees it. The
 // journal puts the value back.
-#include <algorithm>
-
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -26,23 +24,8 @@ bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
   return is_tuple ? see_tuple(container, key, value, name) : see_tensor(container, key, value, name);
 }
 
-PyObject* Recording::stand_in(PyObject* container, PyObject* key) const {
-  const auto [first, end] = stand_ins_.equal_range(container);
-  const auto found = std::find_if(first, end, [&](const auto& known) {
-    return PyObject_RichCompareBool(known.second.key.get(), key, Py_EQ) == 1;
-  });
-  return found != end ? found->second.stands.get() : nullptr;
-}
-
-std::pair<PyObject*, PyObject*> Recording::place_of(PyObject* stands) const {
-  const auto found = std::find_if(stand_ins_.begin(), stand_ins_.end(),
-                                  [&](const auto& known) { return known.second.stands.get() == stands; });
-  return found != stand_ins_.end() ? std::pair(found->first, found->second.key.get())
-                                   : std::pair<PyObject*, PyObject*>();
-}
-
 bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
-  if (PyTypeObject* type = class_with(container)) {
+  if (PyTypeObject* type = classes_.class_with(container)) {
     guards_.keep(key);
     guards_.set_apart(type, key);
     if (!journal_.class_attribute(type, key) ||
@@ -64,7 +47,7 @@ bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<>
         PyList_SetItem(container, index, Ref<>(stands).release()) < 0)
       return false;
   }
-  stand_ins_.emplace(container, StandIn{Ref<>::share(key), std::move(stands)});
+  placed_.add(container, key, std::move(stands));
   return true;
 }
 
@@ -94,7 +77,7 @@ Ref<> Recording::placed_tracer(PyObject* value, const std::string& name,
   if (!tracer || !guard) return {};
   if (changing != 0) expect_symbols();
   make_given_tensor(tracer.get(), value, name);
-  placed_tensors_.push_back(Ref<>::share(value));
+  placed_.tensors.push_back(Ref<>::share(value));
   return tracer;
 }
 
@@ -137,13 +120,6 @@ Ref<> Recording::placed_part(PyObject* value, const std::string& name, TupleItem
   return stands;
 }
 
-static void note_tuples(PyObject* stands, PyObject* real, std::unordered_map<PyObject*, PyObject*>& all) {
-  all.emplace(stands, real);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(stands); i++) {
-    if (PyObject* item = PyTuple_GET_ITEM(stands, i); PyTuple_CheckExact(item)) note_tuples(item, real, all);
-  }
-}
-
 bool Recording::see_tuple(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
   if (!may_be_placed(value) || PyODict_Check(container) || !may_be_replaced(domain_, value)) return false;
   TupleItemGuard guard{container, HeldKey(key), {}};
@@ -153,15 +129,15 @@ bool Recording::see_tuple(PyObject* container, PyObject* key, PyObject* value, c
     return false;
   }
   guards_.add(std::move(guard), container);
-  note_tuples(stands.get(), value, placed_tuples_);
+  placed_.add_tuple(stands.get(), value);
   return place(container, key, value, std::move(stands));
 }
 
 // False: it stands for a tuple, of which another attempt sees the object itself.
 bool Recording::want_tuple_by_identity(PyObject* stands) {
-  const auto found = placed_tuples_.find(stands);
-  if (found == placed_tuples_.end()) return true;
-  wanted_by_identity_.insert(found->second);
+  PyObject* const real = placed_.real_tuple(stands);
+  if (real == nullptr) return true;
+  wanted_by_identity_.insert(real);
   return stop(BreakCode::kUnguardable, "the identity of a tuple that is read from its place");
 }
 

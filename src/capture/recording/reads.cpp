@@ -35,7 +35,7 @@ bool Recording::read_dict_item(PyObject* dict, PyObject* given_key) {
       !(is_pinned(key) && is_address_key(key)))
     return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
   if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
-  if (PyTypeObject* type = class_with(dict);
+  if (PyTypeObject* type = classes_.class_with(dict);
       type != nullptr && journal_.wrote_key(reinterpret_cast<PyObject*>(type), key))
     return true;
   PyObject* value = look_up(dict, key);
@@ -52,7 +52,7 @@ bool Recording::read_dict(PyObject* dict, bool by_value) {
   if (reads_freely(dict)) return true;
   if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
   if (guards_.dict(dict).whole) return true;
-  if (PyTypeObject* type = class_with(dict);
+  if (PyTypeObject* type = classes_.class_with(dict);
       type != nullptr && journal_.find(reinterpret_cast<PyObject*>(type)) != nullptr)
     return stop(BreakCode::kUnguardable,
                 std::string("class ") + type->tp_name + " is looked through after a write to it");

@@ -19,9 +19,14 @@
 #include "capture/guards/guard_set.h"
 #include "capture/recording/cached_calls.h"
 #include "capture/recording/capture_stop.h"
+#include "capture/recording/class_reads.h"
+#include "capture/recording/constant_places.h"
+#include "capture/recording/given_tensors.h"
+#include "capture/recording/held_locks.h"
 #include "capture/recording/journal.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/origin.h"
+#include "capture/recording/placed_values.h"
 
 namespace stator {
 
@@ -68,7 +73,7 @@ class Recording {
   void abandon();
   // Whether a generator that waits would run code of its own when it dies.
   bool leaves_generators();
-  bool holds_locks() const { return !held_.empty(); }
+  bool holds_locks() const { return !locks_.empty(); }
 
   // What was written, and what was there before. A capture always ends with its roll_back().
   Journal& journal() { return journal_; }
@@ -87,7 +92,7 @@ class Recording {
   bool is_fresh(PyObject* object) const { return fresh_.count(object) != 0; }
   bool is_pinned(PyObject* object) const { return pinned_.count(object) != 0; }
   // Tensors that are read from their place on each call, in the order of their guards.
-  const std::vector<Ref<>>& placed_tensors() const { return placed_tensors_; }
+  const std::vector<Ref<>>& placed_tensors() const { return placed_.tensors; }
   template <class Visit>
   void each_pinned(Visit&& visit) const {
     for (const auto& [object, origin] : pinned_) visit(object);
@@ -162,7 +167,7 @@ class Recording {
   bool before_formatting(PyObject* object) { return before_showing(object) && read_deep(object); }
   // A constant that the capture found somewhere: among the arguments, in a container, on an object.
   void note_constant(PyObject* constant, PyObject* parent, PyObject* key) {
-    constants_.push_back({Ref<>::share(constant), parent, key});
+    constants_.add(constant, parent, key);
   }
   // A special method of the object's type is about to be used.
   bool read_behaviour(PyObject* object);
@@ -177,9 +182,9 @@ class Recording {
     by_identity_ = &by_identity;
   }
   // The symbol or tracer, or tuple of tracers, that stands in a place (borrowed); nullptr: none does.
-  PyObject* stand_in(PyObject* container, PyObject* key) const;
+  PyObject* stand_in(PyObject* container, PyObject* key) const { return placed_.in(container, key); }
   // Where it stands: a container and a key in it (borrowed); nothing: it is no stand-in.
-  std::pair<PyObject*, PyObject*> place_of(PyObject* stands) const;
+  PlacedValues::Place place_of(PyObject* stands) const { return placed_.place_of(stands); }
 
  private:
   static constexpr size_t kLongestSource = 2000;
@@ -253,13 +258,6 @@ class Recording {
   // Whether a symbol or tracer stands there, or what this run wrote: no guard on the class covers it.
   bool stands_apart(PyTypeObject* type, PyObject* name, PyObject* value);
   PyObject* dict_of_class(PyTypeObject* type);
-  // Whether an attribute of the class may have been read in ways that are not noted.
-  bool was_given_out(PyTypeObject* type) const {
-    return std::any_of(classes_given_out_.begin(), classes_given_out_.end(),
-                       [&](PyTypeObject* given) { return PyType_IsSubtype(given, type) != 0; });
-  }
-  // Of those whose dictionaries were given out by dict_of_class; nullptr: another one.
-  PyTypeObject* class_with(PyObject* dict) const;
   void read_class_of(PyObject* object);
   bool read_kind(PyObject* value);
   bool pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name);
@@ -276,8 +274,6 @@ class Recording {
   bool before_warning(const std::vector<PyObject*>& arguments);
   bool before_lock(NativeEffect effect, PyObject* lock);
   bool is_of_cached_property(PyObject* lock) const;
-  // What captured code took and, being given up, will not give back.
-  void release_locks();
   bool read_handled_exception();
   bool before_partial(PyObject* partial, PyObject* const* arguments, Py_ssize_t count);
   bool before_cached_call(PyObject* cache, PyObject* const* arguments, Py_ssize_t count);
@@ -332,27 +328,12 @@ class Recording {
   const Varying* varying_ = nullptr;
   std::string wanted_import_;
   const std::unordered_set<PyObject*>* by_identity_ = nullptr;
-  struct StandIn {
-    Ref<> key, stands;
-  };
-  std::unordered_multimap<PyObject*, StandIn> stand_ins_;  // by container
-  std::vector<Ref<>> placed_tensors_;
-  std::unordered_map<PyObject*, PyObject*>
-      placed_tuples_;  // and those inside of them: the tuple in the place
-  struct GivenTensor {
-    size_t index;  // among the tensors of the call
-    PyObject* real;
-    std::string name;
-    std::vector<PyObject*> read;  // names of attributes that are guarded
-  };
-  std::unordered_map<PyObject*, GivenTensor> given_tensors_;
-  size_t given_tensor_count_ = 0;
+  PlacedValues placed_;
+  GivenTensors given_tensors_;
   std::unordered_map<PyObject*, PyObject*> given_functions_;  // and their cells, to the real function
   std::unordered_set<PyObject*> wanted_by_identity_;
   std::unordered_set<PyObject*> looked_at_;
-  std::unordered_set<PyObject*> class_values_read_;      // names of attributes
-  std::unordered_set<PyTypeObject*> classes_given_out_;  // to C code, or their dictionaries to anybody
-  std::unordered_map<PyObject*, PyTypeObject*> class_dicts_;
+  ClassReads classes_;
   std::unordered_set<PyObject*> fresh_;
   std::unordered_set<PyObject*> given_;
   PyFunctionObject* proven_function_ = nullptr;
@@ -360,11 +341,7 @@ class Recording {
   std::unordered_set<PyTypeObject*> constructed_;  // classes of the program's that were called
   std::vector<Ref<>> kept_;                        // keeps addresses of fresh objects from being used again
   std::unordered_map<PyObject*, Origin> pinned_;
-  struct ConstantPlace {
-    Ref<> constant;
-    PyObject *parent, *key;  // addresses
-  };
-  std::vector<ConstantPlace> constants_;
+  ConstantPlaces constants_;
   int fewest_levels_ = std::numeric_limits<int>::max();
   // `guarded`: in each of them a guard can ask for the very object.
   size_t places_of(PyObject* constant, bool& guarded) const;
@@ -377,12 +354,7 @@ class Recording {
   Py_ssize_t keywords_ = 0;  // of the call that is looked at: so many of its last arguments have names
   CachedCalls cached_;
   PyObject* given_new_object_ = nullptr;  // a function whose first argument C code makes for it
-  // Locks that captured code holds, and how much was recorded when it took them.
-  struct Held {
-    Ref<> lock;
-    size_t recorded;
-  };
-  std::vector<Held> held_;
+  HeldLocks locks_;
   const bool handles_at_entry_ = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
   std::unordered_set<size_t> identities_;  // numbers that id() gave for objects made here
   size_t instructions_ = 0;

@@ -12,34 +12,32 @@ namespace stator {
 
 void Recording::make_given_tensor(PyObject* tracer, PyObject* real, const std::string& name) {
   make_given(tracer);
-  given_tensors_.try_emplace(tracer, GivenTensor{given_tensor_count_++, real, name, {}});
+  given_tensors_.add(tracer, real, name);
 }
 
 // Another attempt gives the tensor as it is.
 bool Recording::want_by_identity(PyObject* tracer) {
-  const auto found = given_tensors_.find(tracer);
-  if (found != given_tensors_.end()) wanted_by_identity_.insert(found->second.real);
+  if (const GivenTensors::Given* given = given_tensors_.find(tracer)) wanted_by_identity_.insert(given->real);
   // Parameters among the arguments come in numbers: not an attempt for each.
-  for (const auto& [other, given] : given_tensors_) {
+  given_tensors_.each([&](const GivenTensors::Given& given) {
     if (domain_.keeps_objects(given.real)) wanted_by_identity_.insert(given.real);
-  }
+  });
   return stop(BreakCode::kUnguardable, "an attribute of an argument that is a tensor");
 }
 
 bool Recording::read_given_attribute(PyObject* tracer, PyObject* name) {
-  const auto found = given_tensors_.find(tracer);
-  if (found == given_tensors_.end()) return true;
-  GivenTensor& given = found->second;
+  GivenTensors::Given* const given = given_tensors_.find(tracer);
+  if (given == nullptr) return true;
   PyObject** own = _PyObject_GetDictPtr(tracer);
   if (own != nullptr && *own != nullptr &&
       (journal_.wrote_key(*own, name) || PyDict_GetItemWithError(*own, name) != nullptr))
     return true;
-  if (std::find(given.read.begin(), given.read.end(), name) != given.read.end()) return true;
-  PyObject** dict = _PyObject_GetDictPtr(given.real);
+  if (std::find(given->read.begin(), given->read.end(), name) != given->read.end()) return true;
+  PyObject** dict = _PyObject_GetDictPtr(given->real);
   PyObject* value = dict != nullptr && *dict != nullptr ? item_at(*dict, name) : nullptr;
   if (value != nullptr && !is_constant(value)) return want_by_identity(tracer);
-  given.read.push_back(name);
-  guards_.add(GivenAttributeGuard{given.index, given.name, Ref<>::share(name), expect(value)}, nullptr);
+  given->read.push_back(name);
+  guards_.add(GivenAttributeGuard{given->index, given->name, Ref<>::share(name), expect(value)}, nullptr);
   return value == nullptr || PyObject_GenericSetAttr(tracer, name, value) == 0;
 }
 
@@ -70,7 +68,7 @@ bool Recording::read_tensor_attribute(PyObject* tensor, PyObject* name) {
 
 // `grad`: its tensor is made anew by every backward, so it may be read from its place.
 bool Recording::read_object_attribute(PyObject* tensor, PyObject* name, PyObject* descriptor) {
-  if (given_tensors_.count(tensor) != 0) return want_by_identity(tensor);
+  if (given_tensors_.contains(tensor)) return want_by_identity(tensor);
   if (!is_pinned(tensor)) return stop(BreakCode::kUnguardable, "an attribute of a tensor of unknown origin");
   if (journal_.wrote_slot(tensor, descriptor)) return true;
   const Ref<> value = read_getter(tensor, descriptor);
@@ -86,7 +84,7 @@ bool Recording::read_object_attribute(PyObject* tensor, PyObject* name, PyObject
 }
 
 bool Recording::before_object_attribute_write(PyObject* tensor, PyObject* value, PyObject* descriptor) {
-  if (given_tensors_.count(tensor) != 0) return want_by_identity(tensor);
+  if (given_tensors_.contains(tensor)) return want_by_identity(tensor);
   if (!is_pinned(tensor)) return before_write(nullptr, "an attribute of a tensor");
   // Whether the tensor takes it depends on its sizes and dtype.
   if (value != nullptr && domain_.is_tensor(value)) look_at(tensor);
@@ -123,7 +121,7 @@ bool Recording::before_tensor_attribute_write(PyObject* tensor, PyObject* name, 
   if (is_fresh(tensor)) return true;
   PyObject** dict = _PyObject_GetDictPtr(tensor);
   if (dict == nullptr) return before_write(tensor, "an attribute");
-  if (given_tensors_.count(tensor) != 0) {
+  if (given_tensors_.contains(tensor)) {
     const Ref<> own = Ref<>::steal(PyObject_GenericGetDict(tensor, nullptr));
     if (!own) return false;
     make_given(own.get());

@@ -1,0 +1,48 @@
+// capture/recording/held_locks.h: locks that captured code has taken and not given back.
+#ifndef STATOR_CAPTURE_RECORDING_HELD_LOCKS_H
+#define STATOR_CAPTURE_RECORDING_HELD_LOCKS_H
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/ref.h"
+
+namespace stator {
+
+class HeldLocks {
+ public:
+  bool empty() const { return held_.empty(); }
+
+  void take(PyObject* lock, size_t recorded) { held_.push_back({Ref<>::share(lock), recorded}); }
+
+  // How many operators had been recorded when it was taken. Nothing: captured code did not take it.
+  std::optional<size_t> give_back(PyObject* lock) {
+    const auto is_it = [lock](const Held& held) { return held.lock.get() == lock; };
+    const auto last = std::find_if(held_.rbegin(), held_.rend(), is_it);
+    if (last == held_.rend()) return std::nullopt;
+    const size_t recorded = last->recorded;
+    held_.erase(std::next(last).base());
+    return recorded;
+  }
+
+  // Of a capture that is given up: nobody else will do it.
+  void release_all() {
+    const ErrorScope scope;
+    for (; !held_.empty(); held_.pop_back()) {
+      if (!Ref<>::steal(PyObject_CallMethod(held_.back().lock.get(), "release", nullptr))) PyErr_Clear();
+    }
+  }
+
+ private:
+  struct Held {
+    Ref<> lock;
+    size_t recorded;
+  };
+  std::vector<Held> held_;
+};
+
+}  // namespace stator
+
+#endif
