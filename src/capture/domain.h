@@ -34,8 +34,8 @@ class TensorGuard {
   // Sizes that are symbols of the capture are written into `bindings`.
   virtual bool holds(PyObject* tensor, shape::Bindings& bindings) const = 0;
   virtual std::string expected() const = 0;
-  // The sizes in which this object, a tensor that is else like the guarded one, differs: a bit for each
-  // dimension.
+  // The sizes and strides in which this object, a tensor that is else like the guarded one, differs: as in
+  // Varying::sizes.
   virtual uint64_t changed_sizes(PyObject* object) const = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "capture/guards/varying.h"
 #include "torch/capture_break.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
@@ -75,21 +76,25 @@ void Session::resume() {
 namespace {
 
 // The metadata of an argument with symbols for the sizes that vary. A stride that is the product of what lies
-// inside it stays so: contiguity is kept as an expression; other strides are numbers.
+// inside it stays so: contiguity is kept as an expression. Others are numbers, or symbols where they vary:
+// `ids[:, -1:]` of a sequence that grows.
 TensorMeta symbolic_meta(shape::Context& shapes, const at::Tensor& real, const std::string& source,
                          uint64_t varying) {
   TensorMeta meta = meta_of(real);
-  bool symbolic = false;
-  for (size_t i = 0; i < meta.sizes.size() && i < 64; ++i) {
-    if (!(varying >> i & 1)) continue;
-    meta.sizes[i] =
-        Size(shapes.size_symbol(meta.sizes[i].hint(), source + ".size(" + std::to_string(i) + ")"), &shapes);
-    symbolic |= meta.sizes[i].is_symbolic();
+  const auto symbol = [&](const Size& number, const char* of, size_t i) {
+    return Size(shapes.size_symbol(number.hint(), source + of + std::to_string(i) + ")"), &shapes);
+  };
+  const auto varies = [&](size_t bit) { return bit < 64 && (varying >> bit & 1) != 0; };
+  for (size_t i = 0; i < meta.sizes.size() && i < Varying::kStrides; ++i) {
+    if (varies(i)) meta.sizes[i] = symbol(meta.sizes[i], ".size(", i);
   }
-  if (!symbolic) return meta;
   Size next = 1;
   for (size_t i : stride_order(real)) {
-    if (meta.strides[i].hint() == next.hint()) meta.strides[i] = next;
+    if (meta.strides[i].hint() == next.hint()) {
+      meta.strides[i] = next;
+    } else if (varies(Varying::kStrides + i)) {
+      meta.strides[i] = symbol(meta.strides[i], ".stride(", i);
+    }
     next = max(meta.sizes[i], Size(1)) * meta.strides[i];
   }
   return meta;

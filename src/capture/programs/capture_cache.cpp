@@ -49,13 +49,11 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
 CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* function, const Call& call,
                                            const CaptureOptions& options, int limit, CacheListener& listener,
                                            CallValues& values, PyObject** result) {
-  if (static_cast<int>(entries_.size()) >= limit) {
+  note_changes(domain, function, call);
+  if (static_cast<int>(entries_.size()) >= limit && !make_room(limit)) {
     given_up_ = true;
     return listener.reached_limit(misses_.empty() ? "none" : misses_.back()) ? Answer::native
                                                                              : Answer::raised;
-  }
-  for (const Serving& known : entries_) {
-    if (is_known(known, function)) known.entry->note_changes(domain, call, varying);
   }
   CaptureStop why;
   std::optional<FunctionSpec> spec;
@@ -75,6 +73,7 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
   statistics.captures++;
   entry->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   entries_.push_back({std::move(spec), entry});
+  captures_++;
   if (!listener.captured(*entry)) return Answer::raised;
   std::string failed;
   if (!entry->serves(domain, call, values, &failed)) {
@@ -92,6 +91,27 @@ CaptureCache::Answer CaptureCache::serve(const Entry& entry, const Call& call, C
   *result = entry.run(call, values, failure);
   if (*result != nullptr || !failure.untouched) return Answer::served;
   return failure.of_backend ? Answer::undone_by_backend : Answer::undone;
+}
+
+void CaptureCache::note_changes(const Domain& domain, PyObject* function, const Call& call) {
+  for (Serving& known : entries_) {
+    if (!is_known(known, function)) continue;
+    const size_t notes = varying.notes();
+    known.entry->note_changes(domain, call, varying);
+    if (varying.notes() != notes) known.outdated = true;
+  }
+}
+
+// A function whose captures serve more calls than they cost may be captured again, for what it has shown to
+// vary: generating text takes a few captures until sizes and caches are known as such, once for each kind of
+// batch. One that is captured on every call has no claim to it, and there is an end to it in any case.
+bool CaptureCache::make_room(int limit) {
+  constexpr size_t kMostTimesLimit = 8;
+  size_t hits = 0;
+  for (const Serving& known : entries_) hits += known.entry->hits;
+  if (hits <= captures_ || captures_ >= kMostTimesLimit * static_cast<size_t>(limit)) return false;
+  return std::erase_if(entries_,
+                       [](const Serving& known) { return known.outdated && known.entry->hits == 0; }) != 0;
 }
 
 // The function runs as it is until the module is there whose loading ended its first capture.
@@ -124,6 +144,7 @@ void CaptureCache::reset() {
   entries_.clear();
   stops_.clear();
   misses_.clear();
+  captures_ = 0;
   varying.clear();
   given_up_ = false;
 }

@@ -1,10 +1,11 @@
 // capture/programs/capture_cache.h: the captures of one function, and when one more is made.
 //
 // A call is served by the first capture whose guards hold. If none does, the call is captured, until the
-// limit is reached: from then on the function runs as it is. A way through the function that breaks is tried
-// as often as the limit says beside those that are captured; a function whose first capture breaks is given
-// up, unless a module was to be loaded: then it is tried again when that is there. Under modes that nothing
-// is captured in it runs as it is, and is captured when the caller has left them.
+// limit is reached: from then on the function runs as it is. Captures that never served a call and take for
+// fixed what has turned out to vary make room first, where the others do serve. A way through the function
+// that breaks is tried as often as the limit says beside those that are captured; a function whose first
+// capture breaks is given up, unless a module was to be loaded: then it is tried again when that is there.
+// Under modes that nothing is captured in it runs as it is, and is captured when the caller has left them.
 #ifndef STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
 #define STATOR_CAPTURE_PROGRAMS_CAPTURE_CACHE_H
 
@@ -47,6 +48,7 @@ class CaptureCache {
   struct Serving {
     std::optional<FunctionSpec> function;  // for functions that are made anew on every call
     std::shared_ptr<Entry> entry;          // shared: a call in progress keeps its own while others reset
+    bool outdated = false;                 // it takes for fixed what varies in the captures after it
   };
 
   // `may_capture`: otherwise only what is there is used.
@@ -63,6 +65,8 @@ class CaptureCache {
   Varying varying;
 
  private:
+  void note_changes(const Domain& domain, PyObject* function, const Call& call);
+  bool make_room(int limit);
   bool awaits_module() const;
   Answer await_modes();
   static Answer serve(const Entry& entry, const Call& call, CallValues& values, PyObject** result);
@@ -72,6 +76,7 @@ class CaptureCache {
   std::vector<Serving> entries_;
   std::vector<CaptureStop> stops_;
   std::vector<std::string> misses_;
+  size_t captures_ = 0;  // that were ever made
   bool given_up_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "capture/guards/varying.h"
 #include "capture/recording/module_attribute.h"
 #include "torch/session.h"
 
@@ -33,9 +34,15 @@ class MetadataGuard : public TensorGuard {
     const at::Tensor& tensor = THPVariable_Unpack(object);
     if (!is_alike(tensor) || tensor.dim() != static_cast<int64_t>(sizes_.size())) return 0;
     uint64_t changed = 0;
-    const auto sizes = tensor.sizes();
-    for (size_t i = 0; i < sizes_.size() && i < 64; i++) {
-      if (is_number(i) && sizes[i] != sizes_[i]) changed |= uint64_t{1} << i;
+    const auto sizes = tensor.sizes(), strides = tensor.strides();
+    int64_t next = 1;
+    for (size_t i : stride_order(tensor)) {
+      if (i < Varying::kStrides) {
+        if (is_number(i) && sizes[i] != sizes_[i]) changed |= uint64_t{1} << i;
+        if (is_stride_number(i) && strides[i] != next && strides[i] != strides_[i])
+          changed |= uint64_t{1} << (Varying::kStrides + i);
+      }
+      next = strides[i] * std::max<int64_t>(sizes[i], 1);
     }
     return changed;
   }
@@ -89,23 +96,27 @@ class StaticGuard final : public MetadataGuard {
   }
 };
 
-// Some sizes are symbols, and strides that follow from sizes are compared with what follows.
+// Some sizes or strides are symbols, and strides that follow from sizes are compared with what follows.
 class SymbolicGuard final : public MetadataGuard {
  public:
   SymbolicGuard(PyObject* object, const TensorMeta& meta) : MetadataGuard(object) {
-    const shape::Context* context = nullptr;
-    for (const Size& size : meta.sizes) {
-      if (size.is_symbolic()) context = size.context();
-    }
-    const at::Tensor& tensor = THPVariable_Unpack(object);
+    const auto symbol_of = [](const Size& size) {
+      return static_cast<size_t>(size.context()->exprs()[size.dim().expr()].number);
+    };
     size_t inner = kNone;
+    int64_t next = 1;
     dims_.resize(meta.sizes.size());
-    for (size_t i : stride_order(tensor)) {
-      const Size& size = meta.sizes[i];
-      if (size.is_symbolic())
-        dims_[i].symbol = static_cast<size_t>(context->exprs()[size.dim().expr()].number);
-      if (meta.strides[i].is_symbolic()) dims_[i].inner = inner;
+    for (size_t i : stride_order(THPVariable_Unpack(object))) {
+      if (meta.sizes[i].is_symbolic()) dims_[i].symbol = symbol_of(meta.sizes[i]);
+      if (meta.strides[i].is_symbolic()) {
+        if (strides_[i] == next) {
+          dims_[i].inner = inner;
+        } else {
+          dims_[i].stride_symbol = symbol_of(meta.strides[i]);
+        }
+      }
       inner = i;
+      next = strides_[i] * std::max<int64_t>(sizes_[i], 1);
     }
   }
 
@@ -122,6 +133,10 @@ class SymbolicGuard final : public MetadataGuard {
       } else if (sizes[i] != sizes_[i]) {
         return false;
       }
+      if (dim.stride_symbol != kNone) {
+        bindings.ints[dim.stride_symbol] = strides[i];
+        continue;
+      }
       const int64_t stride =
           dim.inner == kNone ? strides_[i] : strides[dim.inner] * std::max<int64_t>(sizes[dim.inner], 1);
       if (strides[i] != stride) return false;
@@ -134,9 +149,12 @@ class SymbolicGuard final : public MetadataGuard {
   struct Dimension {
     size_t symbol = kNone;
     size_t inner = kNone;  // the stride is the size times the stride of this dimension
+    size_t stride_symbol = kNone;
   };
   bool is_number(size_t i) const override { return dims_[i].symbol == kNone; }
-  bool is_stride_number(size_t i) const override { return dims_[i].inner == kNone; }
+  bool is_stride_number(size_t i) const override {
+    return dims_[i].inner == kNone && dims_[i].stride_symbol == kNone;
+  }
 
   std::vector<Dimension> dims_;
 };
@@ -166,7 +184,9 @@ std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object) {
 
 std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object, const TensorMeta& meta) {
   if (!can_be_guarded(object)) return nullptr;
-  const bool symbolic = std::ranges::any_of(meta.sizes, [](const Size& size) { return size.is_symbolic(); });
+  const auto is_symbolic = [](const Size& size) { return size.is_symbolic(); };
+  const bool symbolic =
+      std::ranges::any_of(meta.sizes, is_symbolic) || std::ranges::any_of(meta.strides, is_symbolic);
   if (!symbolic) return std::make_unique<StaticGuard>(object);
   return std::make_unique<SymbolicGuard>(object, meta);
 }

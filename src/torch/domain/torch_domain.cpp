@@ -21,6 +21,7 @@
 #include <unordered_set>
 
 #include "capture/domain.h"
+#include "capture/guards/varying.h"
 #include "torch/domain/attribute_writes.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/checkpoint_region.h"
@@ -50,7 +51,7 @@ uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
     uint64_t found = 0;
     while (const Ref<> item = Ref<>::steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
       const long dim = PyLong_AsLong(item.get());
-      if (dim >= 0 && dim < 64) found |= uint64_t{1} << dim;
+      if (dim >= 0 && dim < static_cast<long>(Varying::kStrides)) found |= uint64_t{1} << dim;
     }
     PyErr_Clear();
     return found;

@@ -1,4 +1,5 @@
-// src/torch/shape_rules/reinterpreting.cpp: views of a whole tensor: aliases, and complex numbers as pairs.
+// src/torch/shape_rules/reinterpreting.cpp: views of a whole tensor: aliases, complex numbers as pairs, and
+// the same bytes as another dtype.
 #include "torch/shape_rules/families.h"
 #include "torch/shape_rules/pointwise.h"
 #include "torch/shape_rules/views.h"
@@ -37,12 +38,41 @@ bool view_as_complex(const Call& call, Answer& answer) {
   return answer_view(call, answer, std::move(meta));
 }
 
+// Elements of another size divide or join those of the innermost dimension, which lies without gaps.
+bool view_dtype(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const c10::ScalarType dtype = call.dtype(1);
+  const auto old_size = static_cast<int64_t>(c10::elementSize(self.dtype));
+  const auto new_size = static_cast<int64_t>(c10::elementSize(dtype));
+  TensorMeta meta = view_of(self, self.sizes, self.strides, self.offset);
+  meta.dtype = dtype;
+  if (old_size == new_size) return answer_view(call, answer, std::move(meta));
+  if (self.dim() == 0 || !(self.strides.back() == 1)) return false;
+  const Size ratio = std::max(old_size, new_size) / std::min(old_size, new_size);
+  const auto scale = [&](Size& number) {
+    if (old_size > new_size) {
+      number *= ratio;
+    } else if (number % ratio == 0) {
+      number = floordiv(number, ratio);
+    } else {
+      return false;
+    }
+    return true;
+  };
+  if (!scale(meta.sizes.back()) || !scale(meta.offset)) return false;
+  for (size_t i = 0; i + 1 < meta.strides.size(); i++) {
+    if (!scale(meta.strides[i])) return false;
+  }
+  return answer_view(call, answer, std::move(meta));
+}
+
 constexpr RuleEntry kRules[] = {
     {"aten::alias", whole},
     {"aten::detach", whole},
     {"aten::detach_", whole},
     {"aten::view_as_real", view_as_real},
     {"aten::view_as_complex", view_as_complex},
+    {"aten::view.dtype", view_dtype},
 };
 
 }  // namespace
