@@ -163,8 +163,12 @@ class Domain {
   virtual uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const = 0;
   // A number that is a symbol of the running capture.
   virtual bool is_symbolic(PyObject* object) const = 0;
-  // The length of a tensor where it is a symbol. Nothing: it is a number, or code of its class answers.
-  virtual Ref<> symbolic_length(PyObject* /*tensor*/) const { return {}; }
+  // What a function of Python's that asks for a number gives for tensors or symbols, where that is a symbol
+  // or decided by a guard: len(x), math.sqrt(n). Nothing: it is called. An error may be set.
+  virtual Ref<> symbol_from(PyObject* /*function*/, PyObject* const* /*arguments*/,
+                            Py_ssize_t /*count*/) const {
+    return {};
+  }
   // What captured code is to see instead of an object that the domain's C code made: nothing, or a symbolic
   // number. Asked in captures that have symbols.
   virtual Ref<> in_place_of(PyObject* object) const = 0;

@@ -263,6 +263,14 @@ ir::ValueId Session::value_of(shape::RealId id) {
   };
   ir::OpId op{};
   std::vector<ir::Operand> operands;
+  // torch has no such functions of symbols, or asks for what they are: programs of its compilers are given
+  // the result.
+  if (!reads_numbers && (real.kind == shape::RealKind::kCall || real.kind == shape::RealKind::kPow)) {
+    if (const auto symbol = shapes().symbol_for(id)) {
+      add_real_input(*symbol, shapes().real_symbols().back().source);
+      return reals_[id] = reals_[*symbol];
+    }
+  }
   switch (real.kind) {
     case shape::RealKind::kFromInt:
     case shape::RealKind::kConstant:
@@ -276,6 +284,18 @@ ir::ValueId Session::value_of(shape::RealId id) {
       op = ir::op::kFloatNeg;
       operands = {operand(real.a)};
       break;
+    case shape::RealKind::kCall: {
+      if (!reads_numbers) {  // there is no room for more
+        op = ir::op::kFloatOf;
+        operands = {ir::Operand::of(shapes().specialize(id))};
+        break;
+      }
+      const auto function = shape::RealFunction{static_cast<uint8_t>(real.index)};
+      op = ir::op::kFloatCall;
+      operands = {graph.string(shape::info(function).name), operand(real.a)};
+      operands.push_back(shape::info(function).operands == 2 ? operand(real.b) : ir::Operand::none());
+      break;
+    }
     case shape::RealKind::kAdd:
     case shape::RealKind::kSub:
     case shape::RealKind::kMul:

@@ -8,6 +8,7 @@
 namespace stator {
 
 using shape::Context;
+using shape::RealFunction;
 using shape::RealGuard;
 using shape::RealId;
 using shape::RealKind;
@@ -39,11 +40,25 @@ double SymNumber::specialize() const {
 
 namespace {
 
+bool is_finite(RealId real, Context& context) {
+  shape::RealTable& reals = context.reals();
+  return context.decide(RealGuard::Kind::kLessEqual, reals.call(RealFunction::kFabs, real, real),
+                        reals.constant(DBL_MAX));
+}
+
 RealId as_real(const SymNumber& number, Context& context) {
   if (number.is_real) return number.real ? *number.real : context.reals().constant(number.constant);
   if (!number.integer.is_symbolic())
     return context.reals().constant(static_cast<double>(number.integer.dim().number()));
   return context.reals().from_int(number.integer.dim().expr(), number.hint());
+}
+
+// Python raises nothing where the result is finite. Where nobody knows it yet, the node raises.
+std::optional<SymNumber> called(RealFunction function, RealId a, RealId b, Context& context) {
+  shape::RealTable& reals = context.reals();
+  const RealId result = reals.call(function, a, b);
+  if (reals[result].has_hint && !is_finite(result, context)) return std::nullopt;
+  return SymNumber::of(result, context);
 }
 
 std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a, const SymNumber& b,
@@ -71,9 +86,12 @@ std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a
       if (!context.decide(RealGuard::Kind::kLessEqual, power, reals.constant(DBL_MAX))) return std::nullopt;
       return SymNumber::of(power, context);
     }
-    default:
-      return std::nullopt;
+    case Arithmetic::floordiv:
+      return called(RealFunction::kFloorDiv, x, y, context);
+    case Arithmetic::mod:
+      return called(RealFunction::kMod, x, y, context);
   }
+  return std::nullopt;
 }
 
 std::optional<SymNumber> power(Size base, Size exponent) {
@@ -112,6 +130,38 @@ std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, con
     default:
       return std::nullopt;
   }
+}
+
+std::optional<SymNumber> call(RealFunction function, const SymNumber& a, const std::optional<SymNumber>& b) {
+  Context* context = a.context != nullptr ? a.context : b ? b->context : nullptr;
+  if (context == nullptr || (a.context != nullptr && b && b->context != nullptr && a.context != b->context))
+    return std::nullopt;
+  const RealId x = as_real(a, *context);
+  return called(function, x, b ? as_real(*b, *context) : x, *context);
+}
+
+std::optional<SymNumber> to_int(RealFunction rounding, const SymNumber& a) {
+  if (!a.is_real) return a;
+  if (a.context == nullptr || !a.has_hint()) return std::nullopt;
+  const auto whole = a.context->int_of(a.context->reals().call(rounding, *a.real, *a.real));
+  return whole ? std::optional(SymNumber::of(Size(*whole, a.context))) : std::nullopt;
+}
+
+SymNumber to_float(const SymNumber& a) { return SymNumber::of(as_real(a, *a.context), *a.context); }
+
+std::optional<SymNumber> integer_root(const SymNumber& a) {
+  constexpr double kExact = int64_t{1} << 52;  // up to here the root of the float is on the right side
+  if (a.is_real || a.context == nullptr) return std::nullopt;
+  const SymNumber number = to_float(a);
+  if (compare(Comparison::gt, number, SymNumber::of(kExact))) return std::nullopt;
+  const auto root = call(RealFunction::kSqrt, number);
+  return root ? to_int(RealFunction::kFloor, *root) : std::nullopt;
+}
+
+bool is_finite(const SymNumber& a) {
+  if (!a.has_hint())
+    raise_break(BreakCode::kDataDependentBranch, "a number that is read off a tensor is compared");
+  return is_finite(as_real(a, *a.context), *a.context);
 }
 
 SymNumber negate(const SymNumber& a) {

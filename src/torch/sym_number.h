@@ -43,6 +43,16 @@ enum class Comparison : uint8_t { lt, le, eq, ne, gt, ge };
 // As Python calculates; nothing where that has no symbolic form or raises: specialise the operands then.
 std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, const SymNumber& b);
 SymNumber negate(const SymNumber& a);
+// The same of a function of Python's math; `b` where it has two operands. Floats.
+std::optional<SymNumber> call(shape::RealFunction function, const SymNumber& a,
+                              const std::optional<SymNumber>& b = std::nullopt);
+// The int that Python makes of a number by kFloor, kCeil, kTrunc or kRound. An int is itself.
+std::optional<SymNumber> to_int(shape::RealFunction rounding, const SymNumber& a);
+// Precondition: it is symbolic.
+SymNumber to_float(const SymNumber& a);
+// math.isqrt
+std::optional<SymNumber> integer_root(const SymNumber& a);
+bool is_finite(const SymNumber& a);
 // Decided by the values at capture; a guard keeps it so.
 bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b);
 

@@ -51,6 +51,13 @@ TEST(GraphText, ReadsWhatItPrints) {
   return %2
 }
 )",
+      R"(graph {
+  %0: float = input lr  # L["lr"]
+  %1: float = stator::float_call("sqrt", %0, none)
+  %2: float = stator::float_call("pow", %1, 2.5)
+  return %2
+}
+)",
       "graph {\n  return\n}\n",
   };
   for (std::string text : texts) {

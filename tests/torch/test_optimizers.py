@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -208,3 +209,42 @@ assert torch.equal(p, q)
 def test_the_first_step_of_a_process() -> None:
     """Torch loads a part of itself then, having written to a variable of a module of its own."""
     subprocess.run([sys.executable, "-c", FIRST_STEP], check=True)
+
+
+S = torch.optim.lr_scheduler
+SCHEDULES: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "cosine": (lambda o: S.CosineAnnealingLR(o, 25, 0.001), 4),
+    "one cycle": (lambda o: S.OneCycleLR(o, 0.3, total_steps=60), 4),
+    "one cycle of lines": (
+        lambda o: S.OneCycleLR(o, 0.3, total_steps=60, anneal_strategy="linear", three_phase=True),
+        5,
+    ),
+    "cyclic": (lambda o: S.CyclicLR(o, 0.01, 0.2, 7), 6),
+    "cyclic, smaller and smaller": (lambda o: S.CyclicLR(o, 0.01, 0.2, 7, mode="exp_range", gamma=0.99), 6),
+    "polynomial": (lambda o: S.PolynomialLR(o, 30, 2.0), 5),
+    "linear": (lambda o: S.LinearLR(o, total_iters=9), 4),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_are_served(name: str) -> None:
+    """Forty steps: captures for the first ones, whose numbers are 0 and 1, and for each phase."""
+    make, captures = SCHEDULES[name]
+
+    def world() -> tuple[Any, Any]:
+        groups = [{"params": [torch.nn.Parameter(torch.ones(2))], "lr": lr} for lr in (0.1, 0.05)]
+        optimizer = O.SGD(groups, lr=0.1, momentum=0.9)
+        return optimizer, make(optimizer)
+
+    (ours, schedule), (theirs, plain) = world(), world()
+    step = stator.compile(lambda: schedule.step(), backend="native")
+    for _ in range(40):
+        ours.step()
+        theirs.step()
+        step()
+        plain.step()
+        for one, other in zip(ours.param_groups, theirs.param_groups, strict=True):
+            assert (one["lr"], one["momentum"]) == (other["lr"], other["momentum"])
+        assert schedule.last_epoch == plain.last_epoch
+        assert schedule.get_last_lr() == plain.get_last_lr()
+    assert len(stator.cache_entries(step)) <= captures, step.misses

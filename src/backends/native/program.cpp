@@ -3,10 +3,8 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <unordered_set>
@@ -15,6 +13,7 @@
 #include "backends/native/boxing.h"
 #include "backends/native/checkpointed.h"
 #include "backends/native/modes.h"
+#include "backends/native/numbers.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
@@ -22,48 +21,6 @@
 namespace stator::native {
 
 namespace {
-
-bool is_number_operator(ir::OpId op) {
-  return op == ir::op::kIntOf || (static_cast<uint32_t>(op) >= static_cast<uint32_t>(ir::op::kFloatAdd) &&
-                                  static_cast<uint32_t>(op) <= static_cast<uint32_t>(ir::op::kFloatOf));
-}
-
-// Raises what Python raises. Kernels run without the GIL.
-[[noreturn]] void raise_python(PyObject* type, const char* message) {
-  const py::gil_scoped_acquire locked;
-  PyErr_SetString(type, message);
-  python_error error;
-  error.persist();
-  throw error;
-}
-
-// Where a guard has not decided it beforehand, since the numbers were read off tensors.
-double power(double a, double b) {
-  if (a == 0 && b < 0) raise_python(PyExc_ZeroDivisionError, "0.0 cannot be raised to a negative power");
-  if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
-    throw std::runtime_error("stator: a power of a negative number is complex; the capture has a float");
-  const double result = std::pow(a, b);
-  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b))
-    raise_python(PyExc_OverflowError, "(34, 'Numerical result out of range')");
-  return result;
-}
-
-// Arithmetic on Python's numbers, with the results that Python gives.
-c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
-  using shape::RealKind;
-  if (op == ir::op::kIntOf) return arguments[0];
-  const double a = arguments[0].toScalar().toDouble();
-  if (op == ir::op::kFloatOf) return a;
-  if (op == ir::op::kFloatNeg) return -a;
-  const double b = arguments[1].toScalar().toDouble();
-  if (op == ir::op::kFloatPow) return power(a, b);
-  if (op == ir::op::kFloatDiv && b == 0) raise_python(PyExc_ZeroDivisionError, "float division by zero");
-  const RealKind kind = op == ir::op::kFloatAdd   ? RealKind::kAdd
-                        : op == ir::op::kFloatSub ? RealKind::kSub
-                        : op == ir::op::kFloatMul ? RealKind::kMul
-                                                  : RealKind::kDiv;
-  return shape::RealTable::apply(kind, a, b);
-}
 
 struct Instruction {
   enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number, enter, leave };
@@ -73,6 +30,7 @@ struct Instruction {
   bool below_autograd = false;
   const OperatorInfo* info = nullptr;
   ir::OpId op{};
+  std::optional<shape::RealFunction> function_of_floats;
   std::vector<ArgumentTemplate> arguments;
   uint32_t first_output = 0;
   uint32_t output_count = 0;
@@ -200,8 +158,16 @@ Program::Program(const ir::Graph& graph) {
       instruction.returns_number = instruction.info->reads_number;
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
     }
+    auto operands = graph.operands(node);
+    if (node.op == ir::op::kFloatCall) {
+      const std::string& function = graph.string(operands[0]);
+      instruction.function_of_floats = shape::find_real_function(function);
+      if (!instruction.function_of_floats)
+        throw std::runtime_error("there is no function of floats " + function);
+      operands = operands.subspan(1);
+    }
     size_t position = 0;
-    for (const ir::Operand& operand : graph.operands(node)) {
+    for (const ir::Operand& operand : operands) {
       const c10::Type* type =
           instruction.info ? instruction.info->handle.schema().arguments()[position].type().get() : nullptr;
       instruction.arguments.push_back(make_template(graph, operand, type, body.expressions));
@@ -274,7 +240,9 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         values[instruction.first_output] = std::move(stack[0]);
         break;
       case Instruction::Kind::number:
-        values[instruction.first_output] = calculate(instruction.op, stack);
+        values[instruction.first_output] = instruction.function_of_floats
+                                               ? call_function(*instruction.function_of_floats, stack)
+                                               : calculate(instruction.op, stack);
         break;
       case Instruction::Kind::data:
         values[instruction.first_output] = stack[0].toTensor().variable_data();

@@ -69,6 +69,22 @@ bool wants_numbers(PyObject* callable, Py_ssize_t count) {
          std::find(std::begin(others), std::end(others), callable) != std::end(others);
 }
 
+// The call will give this result: as many arguments as there are stay on the stack.
+bool give_instead(PyObject*& callable, PyObject** arguments, Py_ssize_t count, Ref<> result) {
+  static PyObject* const identity = module_attribute("_operator", "pos").release();
+  static PyObject* const item = module_attribute("_operator", "getitem").release();
+  if (count == 2) {
+    result = Ref<>::steal(PyTuple_Pack(1, result.get()));
+    PyObject* const first = PyLong_FromLong(0);
+    if (!result || first == nullptr) return false;
+    Py_SETREF(arguments[1], first);
+  }
+  PyObject* const itself = PyBool_Check(result.get()) ? reinterpret_cast<PyObject*>(&PyBool_Type) : identity;
+  Py_SETREF(arguments[0], result.release());
+  Py_SETREF(callable, Py_NewRef(count == 1 ? itself : item));
+  return true;
+}
+
 // No Python code of its own answers isinstance.
 bool is_plain_class(PyObject* type) {
   if (!PyTuple_CheckExact(type)) return Py_IS_TYPE(type, &PyType_Type);
@@ -97,15 +113,13 @@ bool Recording::before_symbols_are_given(PyObject*& callable, PyObject** argumen
       Py_SETREF(arguments[0], alike);
     }
   }
-  // len(x) is x.size(0), which may be a symbol: the function would ask for the number.
-  static PyObject* const asks_length = builtin("len");
-  if (count == 1 && callable == asks_length && domain_.is_tensor(arguments[0])) {
-    Ref<> length = domain_.symbolic_length(arguments[0]);
-    if (!length && PyErr_Occurred()) return false;
-    if (length) {
-      Py_SETREF(arguments[0], length.release());
-      Py_SETREF(callable, Py_NewRef(identity));
-    }
+  // len(x) is x.size(0), which may be a symbol, and math.sqrt(n) is one: the function would ask for the
+  // number.
+  if ((count == 1 || count == 2) &&
+      (PyCFunction_Check(callable) || PyType_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type))) {
+    Ref<> result = domain_.symbol_from(callable, arguments, count);
+    if (!result && PyErr_Occurred()) return false;
+    if (result && !give_instead(callable, arguments, count, std::move(result))) return false;
   }
   if (is_cached_function(callable) && !follow_cached(callable, arguments, end)) return false;
   // What a cache keeps outlives the symbols of this capture, those in tuples too.

@@ -25,6 +25,26 @@ std::optional<RealId> Context::real_symbol(double hint, std::string_view source)
   return real;
 }
 
+std::optional<Dim> Context::int_of(RealId whole) {
+  if (const auto known = whole_.find(whole); known != whole_.end()) return known->second;
+  constexpr double kMost = int64_t{1} << 31;
+  const double hint = reals_[whole].hint;
+  if (!(hint >= -kMost && hint <= kMost)) return std::nullopt;
+  const Dim dim = int_symbol(static_cast<int64_t>(hint), text(*this, whole, SymbolText::kSources));
+  if (dim.is_expr()) {
+    symbols_.back().follows = whole;
+  } else {
+    decide(RealGuard::Kind::kEqual, whole, reals_.constant(hint));
+  }
+  return whole_[whole] = dim;
+}
+
+std::optional<RealId> Context::symbol_for(RealId real) {
+  const auto symbol = real_symbol(reals_[real].hint, text(*this, real, SymbolText::kSources));
+  if (symbol) real_symbols_.back().follows = real;
+  return symbol;
+}
+
 Dim Context::new_symbol(int64_t hint, std::string_view source, Range range) {
   if (hint == 0 || hint == 1 || symbols_.size() >= Bindings::kInts) return hint;
   return add_symbol("s" + std::to_string(symbols_.size()), source, range, hint);

@@ -25,6 +25,7 @@ struct Symbol {
   ExprId expr;
   Range range;  // a guard too: simplification relies on it
   std::optional<int64_t> hint;
+  std::optional<RealId> follows = {};  // it is no number of the call: every call computes it
 };
 
 // A predicate that held at capture and must hold on every hit.
@@ -40,6 +41,7 @@ struct RealSymbol {
   std::string name;  // f0, f1, …
   std::string source;
   RealId real;
+  std::optional<RealId> follows = {};
 };
 
 // Held by std::shared_ptr where symbolic numbers leave the capture's own structures.
@@ -57,6 +59,11 @@ class Context : public std::enable_shared_from_this<Context> {
   Dim int_symbol(int64_t hint, std::string_view source);
   // A Python float that changed. nullopt: there are too many symbols already.
   std::optional<RealId> real_symbol(double hint, std::string_view source);
+  // The int that a float is which is whole (math.floor): a symbol that every call computes; 0, 1, and what
+  // finds no room stay numbers, guarded. nullopt: no symbol can be this int.
+  std::optional<Dim> int_of(RealId whole);
+  // A symbol with the value of an expression, computed by every call: for programs that are given it.
+  std::optional<RealId> symbol_for(RealId real);
   // Precondition: the name is not taken.
   ExprId add_symbol(std::string_view name, std::string_view source, Range range, std::optional<int64_t> hint);
 
@@ -117,6 +124,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::vector<Symbol> symbols_;
   std::vector<SizeGuard> guards_;
   std::unordered_map<ExprId, size_t> guarded_;
+  std::unordered_map<RealId, Dim> whole_;
   RealTable reals_{exprs_};
   std::vector<RealSymbol> real_symbols_;
   std::vector<RealGuard> real_guards_;

@@ -127,12 +127,13 @@ std::optional<int64_t> Postfix::evaluate(size_t index, std::span<const int64_t> 
   return stack[0];
 }
 
-SymbolChecks::SymbolChecks(const Context& context) : context_(context) {
+SymbolChecks::SymbolChecks(const Context& context) : context_(context), reals_(context) {
   for (const Symbol& symbol : context.symbols()) ranges_.push_back(symbol.range);
   for (const SizeGuard& guard : context.guards()) guards_.add(context, guard.predicate);
 }
 
-std::optional<size_t> SymbolChecks::first_failure(const Bindings& bindings) const {
+std::optional<size_t> SymbolChecks::first_failure(Bindings& bindings) const {
+  const std::span<const double> compared = reals_.run(bindings);
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].contains(bindings.ints[i])) return i;
   }
@@ -141,7 +142,8 @@ std::optional<size_t> SymbolChecks::first_failure(const Bindings& bindings) cons
   }
   const auto real_guards = context_.real_guards();
   for (size_t i = 0; i < real_guards.size(); ++i) {
-    if (!context_.reals().holds(real_guards[i], bindings.ints, bindings.reals))
+    if (RealTable::compare(real_guards[i].kind, compared[2 * i], compared[2 * i + 1]) !=
+        real_guards[i].expected)
       return ranges_.size() + guards_.size() + i;
   }
   return std::nullopt;

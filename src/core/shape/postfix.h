@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/shape/context.h"
+#include "core/shape/real_code.h"
 
 namespace stator::shape {
 
@@ -60,12 +61,14 @@ class SymbolChecks {
  public:
   // The context outlives it.
   explicit SymbolChecks(const Context& context);
-  std::optional<size_t> first_failure(const Bindings& bindings) const;
+  // Adds to the bindings what symbols there are that follow from others.
+  std::optional<size_t> first_failure(Bindings& bindings) const;
 
  private:
   const Context& context_;
   std::vector<Range> ranges_;
   Postfix guards_;
+  RealCode reals_;
 };
 
 }  // namespace stator::shape

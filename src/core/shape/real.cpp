@@ -59,6 +59,19 @@ RealId RealTable::neg(RealId a) {
   return intern({.kind = RealKind::kNeg, .a = a, .b = a, .hint = -real.hint, .has_hint = real.has_hint});
 }
 
+RealId RealTable::call(RealFunction function, RealId a, RealId b) {
+  const Real &x = (*this)[a], &y = (*this)[b];
+  const double hint = shape::apply(function, x.hint, y.hint);
+  if (x.kind == RealKind::kConstant && y.kind == RealKind::kConstant) return constant(hint);
+  const bool known = x.has_hint && y.has_hint;
+  return intern({.kind = RealKind::kCall,
+                 .index = static_cast<uint32_t>(function),
+                 .a = a,
+                 .b = b,
+                 .hint = hint,
+                 .has_hint = known});
+}
+
 double RealTable::apply(RealKind kind, double a, double b) {
   switch (kind) {
     case RealKind::kAdd:
@@ -89,6 +102,9 @@ double RealTable::evaluate(RealId id, std::span<const int64_t> ints, std::span<c
       return static_cast<double>(ints_.evaluate(ExprId{real.index}, ints).value_or(0));
     case RealKind::kNeg:
       return -evaluate(real.a, ints, reals);
+    case RealKind::kCall:
+      return shape::apply(RealFunction{static_cast<uint8_t>(real.index)}, evaluate(real.a, ints, reals),
+                          evaluate(real.b, ints, reals));
     default:
       return apply(real.kind, evaluate(real.a, ints, reals), evaluate(real.b, ints, reals));
   }

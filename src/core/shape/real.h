@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/shape/dim.h"
+#include "core/shape/real_function.h"
 
 namespace stator::shape {
 
@@ -28,6 +29,7 @@ enum class RealKind : uint8_t {
   kDiv,
   kPow,
   kNeg,
+  kCall,  // of the function `index`, a RealFunction
   kRead,  // the number that the program reads off a tensor: a value of the graph, unknown before it runs
 };
 
@@ -63,11 +65,14 @@ class RealTable {
   // Precondition of kDiv and kPow: Python gives a float for the hints, and guards keep it so.
   RealId binary(RealKind kind, RealId a, RealId b);
   RealId neg(RealId a);
+  // b is a where the function has one operand.
+  RealId call(RealFunction function, RealId a, RealId b);
 
   const Real& operator[](RealId id) const { return reals_[static_cast<uint32_t>(id)]; }
   size_t size() const { return reals_.size(); }
   uint32_t symbol_count() const { return symbols_; }
 
+  // Recurses, and computes what is used twice twice; calls are checked by RealCode.
   double evaluate(RealId id, std::span<const int64_t> ints, std::span<const double> reals) const;
   bool holds(const RealGuard& guard, std::span<const int64_t> ints, std::span<const double> reals) const;
 

@@ -170,7 +170,21 @@ class Printer {
   std::string* out_;
 };
 
+// What is used twice is written twice, so that a text could be of any length.
+constexpr size_t kLongest = 400;
+
+std::string shortened(std::string text) {
+  if (text.size() <= kLongest) return text;
+  size_t end = kLongest;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) end--;  // where a character begins
+  return text.substr(0, end) + "...";
+}
+
 void append_real(const Context& context, RealId id, SymbolText symbols, std::string* out) {
+  if (out->size() > kLongest) {
+    *out += "...";
+    return;
+  }
   const Real& real = context.reals()[id];
   constexpr const char* kSigns[] = {"", "", "", " + ", " - ", " * ", " / ", " ** ", "-"};
   switch (real.kind) {
@@ -186,11 +200,22 @@ void append_real(const Context& context, RealId id, SymbolText symbols, std::str
       return;
     }
     case RealKind::kFromInt:
-      *out += "float(" + text(context, ExprId{real.index}, symbols) + ")";
+      *out += "float(" + shortened(text(context, ExprId{real.index}, symbols)) + ")";
       return;
     case RealKind::kRead:
       *out += "read" + std::to_string(real.index);
       return;
+    case RealKind::kCall: {
+      const RealFunctionInfo& function = info(RealFunction{static_cast<uint8_t>(real.index)});
+      *out += std::string(function.name) + "(";
+      append_real(context, real.a, symbols, out);
+      if (function.operands == 2) {
+        *out += ", ";
+        append_real(context, real.b, symbols, out);
+      }
+      *out += ')';
+      return;
+    }
     default:
       *out += '(';
       if (real.kind != RealKind::kNeg) append_real(context, real.a, symbols, out);

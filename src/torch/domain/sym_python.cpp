@@ -2,14 +2,12 @@
 #include "torch/domain/sym_python.h"
 
 #include <torch/csrc/Size.h>
-#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/csrc/utils/python_symnode.h>
 
 #include <string_view>
 
 #include "torch/sym_node.h"
-#include "torch/tracer.h"
 
 namespace stator {
 namespace {
@@ -139,25 +137,34 @@ PyObject* as_text(PyObject* self, PyObject*) { return with_plain(self, PyObject_
 PyObject* formatted(PyObject* self, PyObject* spec) {
   return with_plain(self, [&](PyObject* value) { return PyObject_Format(value, spec); });
 }
+using shape::RealFunction;
+
+// math.floor(f) and the like are ints.
+template <RealFunction rounding>
+PyObject* as_whole(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const SymNumber number = *number_of(self);
+    if (const auto whole = to_int(rounding, number)) return to_python(*whole).release();
+    const Ref<> value = Ref<>::steal(plain(number));
+    if (!value) return nullptr;
+    constexpr const char* kName = rounding == RealFunction::kFloor   ? "__floor__"
+                                  : rounding == RealFunction::kCeil  ? "__ceil__"
+                                  : rounding == RealFunction::kTrunc ? "__trunc__"
+                                                                     : "__round__";
+    return PyObject_CallMethod(value.get(), kName, nullptr);
+  });
+}
 template <bool is_int>
 PyObject* rounded(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   if (is_int && count == 0) return Py_NewRef(self);
+  if (count == 0 || (count == 1 && arguments[0] == Py_None))
+    return as_whole<RealFunction::kRound>(self, nullptr);
   return with_plain(self, [&](PyObject* value) {
     Ref<> method = Ref<>::steal(PyObject_GetAttrString(value, "__round__"));
     return method ? PyObject_Vectorcall(method.get(), arguments, static_cast<size_t>(count), nullptr)
                   : nullptr;
   });
 }
-template <const char* const& name>
-PyObject* special(PyObject* self, PyObject*) {
-  return with_plain(self, [](PyObject* value) {
-    Ref<> method = Ref<>::steal(PyObject_GetAttrString(value, name));
-    return method ? PyObject_CallNoArgs(method.get()) : nullptr;
-  });
-}
-constexpr const char* kFloor = "__floor__";
-constexpr const char* kCeil = "__ceil__";
-constexpr const char* kTrunc = "__trunc__";
 
 PyObject* divided(PyObject* self, PyObject* other) {
   const Ref<> quotient = Ref<>::steal(binary(Arithmetic::floordiv, self, other));
@@ -239,9 +246,9 @@ PyMethodDef int_methods[] = {
 PyMethodDef float_methods[] = {
     {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(rounded<false>)), METH_FASTCALL,
      nullptr},
-    {"__floor__", special<kFloor>, METH_NOARGS, nullptr},
-    {"__ceil__", special<kCeil>, METH_NOARGS, nullptr},
-    {"__trunc__", special<kTrunc>, METH_NOARGS, nullptr},
+    {"__floor__", as_whole<RealFunction::kFloor>, METH_NOARGS, nullptr},
+    {"__ceil__", as_whole<RealFunction::kCeil>, METH_NOARGS, nullptr},
+    {"__trunc__", as_whole<RealFunction::kTrunc>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyMethodDef int_class = {"__class__", int_type, METH_O, nullptr};
@@ -367,15 +374,6 @@ Ref<> in_place_of(PyObject* object) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return {};
-}
-
-Ref<> symbolic_length(PyObject* tensor) {
-  if (!Py_IS_TYPE(tensor, reinterpret_cast<PyTypeObject*>(THPVariableClass))) return {};
-  const Tracer* tracer = as_tracer(THPVariable_Unpack(tensor));
-  const TensorMeta* meta = tracer != nullptr ? tracer->symbolic_meta() : nullptr;
-  if (meta == nullptr || meta->dim() == 0 || !meta->sizes[0].is_symbolic()) return {};
-  const Ref<> size = Ref<>::steal(PyObject_CallMethod(tensor, "size", "i", 0));
-  return size ? in_place_of(size.get()) : Ref<>();
 }
 
 bool is_sym_number_code(PyCodeObject* code) {

@@ -19,9 +19,6 @@ bool is_sym_number(PyObject* object);
 // is changed in place. Nothing: the object may stay as it is. An error may be set.
 Ref<> in_place_of(PyObject* object);
 
-// What len() of a tensor gives, where that is a symbol. Nothing: it is a number. An error may be set.
-Ref<> symbolic_length(PyObject* tensor);
-
 // Whether a frame of this code belongs to torch's own classes of symbolic numbers: it is run, not captured.
 bool is_sym_number_code(PyCodeObject* code);
 

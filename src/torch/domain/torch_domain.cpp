@@ -33,6 +33,7 @@
 #include "torch/domain/replaced_calls.h"
 #include "torch/domain/scripted.h"
 #include "torch/domain/sym_python.h"
+#include "torch/domain/symbol_calls.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
 #include "torch/domain/transforms.h"
@@ -311,7 +312,9 @@ class TorchDomain final : public Domain {
   }
   bool is_symbolic(PyObject* object) const override { return is_sym_number(object); }
   Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
-  Ref<> symbolic_length(PyObject* tensor) const override { return stator::symbolic_length(tensor); }
+  Ref<> symbol_from(PyObject* function, PyObject* const* arguments, Py_ssize_t count) const override {
+    return stator::symbol_from(function, arguments, count);
+  }
   bool runs_plainly(PyCodeObject* code) const override {
     return is_sym_number_code(code) || is_default_device_code(code);
   }
