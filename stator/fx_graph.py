@@ -95,18 +95,26 @@ class GraphBuilder:
         node.meta = NodeMeta({"val": self._symbols.ints[index], "source": source}, self._make)
         return node
 
-    def real(self, index: int, source: str, value: int) -> fx.Node:
-        """A symbolic float: a tensor among the inputs and the number in it, as in Dynamo's graphs."""
+    def real(self, index: int, source: str, value: int) -> fx.Node | float:
+        """A symbolic float: a tensor among the inputs and the number in it, as in Dynamo's graphs.
+
+        Where it is none, the tensor is not used, and the number stands in its place.
+        """
         node = self.graph.placeholder(f"f{index}")
-        self._fakes.add_number(value, self._symbols.reals[index])
+        number = self._symbols.reals[index]
+        self._fakes.add_number(value, number)
         node.meta = self._meta(value, 0)
         node.meta["source"] = source
-        number = self.graph.create_node("call_method", "item", (node,))
-        number.meta = NodeMeta({"val": self._symbols.reals[index]}, self._make)
-        return number
+        if isinstance(number, float):
+            return number
+        item = self.graph.create_node("call_method", "item", (node,))
+        item.meta = NodeMeta({"val": number}, self._make)
+        return item
 
     def arithmetic(self, function: Callable[..., Any], *operands: Any) -> Any:
         """An operation on numbers of which some are symbolic."""
+        if not any(isinstance(each, fx.Node) for each in operands):
+            return function(*operands)
         node = self.graph.create_node("call_function", function, operands)
         values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in operands]
         node.meta = NodeMeta({"val": function(*values)}, self._make)

@@ -13,11 +13,15 @@ class Symbols:
     """The symbols of one graph: `ints[i]` and `reals[i]` are torch's for the graph's symbol i."""
 
     def __init__(
-        self, rows: Iterable[tuple[str, int, bool]], reals: Iterable[tuple[str, float]] = ()
+        self,
+        rows: Iterable[tuple[str, int, bool]],
+        reals: Iterable[tuple[str, float, bool]] = (),
+        fixed: frozenset[int] = frozenset(),
     ) -> None:
         """`rows` have name, value at the capture, and whether it is a size, which is at least 2.
 
-        `reals` are floats: source and value at the capture.
+        `reals` are floats: source, value at the capture, and whether the graph uses it. Those whose number is
+        in `fixed` are no symbols, and neither are those that are not used.
         """
         from torch._dynamo.source import ConstantSource
         from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
@@ -35,12 +39,24 @@ class Symbols:
         self.reals: list[float | torch.SymFloat] = []
         self._reals: dict[sympy.Symbol, int] = {}
         self._hints: list[float] = []
-        for source, value in reals:
+        self.fixed = fixed
+        self._relied: list[tuple[str, Any, Any]] = []
+        for source, value, is_used in reals:
+            if not is_used or len(self.reals) in fixed:
+                if is_used:
+                    self._relied.append(("is", ("symbol", len(self.reals)), value))
+                self.reals.append(value)
+                self._hints.append(value)
+                continue
             origin = ConstantSource(source_name=f"stator_{source}")
             symbol = self.env.create_unspecified_symbol(value, origin, DimDynamic.DYNAMIC)
             self._reals[symbol] = len(self.reals)
             self._hints.append(value)
             self.reals.append(self.env.create_symfloatnode(symbol, hint=value, source=origin))
+
+    def number_of(self, name: str) -> int | None:
+        """The number of the float that torch calls by this name."""
+        return next((number for symbol, number in self._reals.items() if str(symbol) == name), None)
 
     def guards(self) -> list[str]:
         """What the backend found out and used, in the words of src/core/shape/text.h."""
@@ -51,11 +67,11 @@ class Symbols:
         return list(texts)
 
     def real_comparisons(self) -> list[tuple[str, Any, Any]]:
-        """The same of floats: comparisons ("<", "<=" or "=="), whose outcome must stay what it was.
+        """The same of floats: comparisons ("<", "<=", "==", "is"), whose outcome must stay what it was.
 
         An operand is a number, ("symbol", i), or an operation and its two operands.
         """
-        found: list[tuple[str, Any, Any]] = []
+        found = list(self._relied)
         for condition in self._conditions():
             used = condition.free_symbols & self._reals.keys()
             if not used:
@@ -63,7 +79,7 @@ class Symbols:
             try:
                 found.append(_real_comparison(condition, self._reals))
             except NotImplementedError:
-                found += [("==", ("symbol", i), self._hints[i]) for i in (self._reals[each] for each in used)]
+                found += [("is", ("symbol", i), self._hints[i]) for i in (self._reals[each] for each in used)]
         return found
 
     def _conditions(self) -> Iterator[sympy.Basic]:

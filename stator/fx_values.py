@@ -14,7 +14,7 @@ class FakeValues:
         self._shape_env = shape_env
         self._mode: Any = None
         self._made: dict[int, torch.Tensor | None] = {}
-        self._numbers: dict[int, torch.SymFloat] = {}
+        self._numbers: dict[int, float | torch.SymFloat] = {}
         self._storages: dict[int, torch.UntypedStorage] = {}
 
     def __getitem__(self, value: int) -> torch.Tensor | None:
@@ -22,15 +22,16 @@ class FakeValues:
             self._made[value] = self._make(value)
         return self._made[value]
 
-    def add_number(self, value: int, number: torch.SymFloat) -> None:
-        """The value is a tensor of no dimensions that holds a symbolic float."""
+    def add_number(self, value: int, number: float | torch.SymFloat) -> None:
+        """The value is a tensor of no dimensions that holds a float."""
         self._numbers[value] = number
 
     def _make(self, value: int) -> torch.Tensor | None:
         if value in self._numbers:
             with self.mode:
                 holder = torch.empty((), dtype=torch.float64)
-            holder.item_memo = self._numbers[value]  # type: ignore[attr-defined]
+            if isinstance(self._numbers[value], torch.SymFloat):
+                holder.item_memo = self._numbers[value]  # type: ignore[attr-defined]
             return holder
         spec = self._describe(value)
         if spec is None:

@@ -32,8 +32,11 @@ def name_of(backend: Callable[..., Any]) -> str:
 
 def compile_graph(
     backend: Callable[..., Any], module: Any, examples: list[Any], symbols: Any = None
-) -> Callable[..., Any] | None:
-    """The callable that the backend makes of the graph; None: run the function natively."""
+) -> Callable[..., Any] | frozenset[int] | None:
+    """The callable that the backend makes of the graph; None: run the function natively.
+
+    A set: the numbers of the floats that must not be symbols; the backend wants the graph made with these.
+    """
     context = getattr(backend, "backend_ctx_ctor", contextlib.nullcontext)
     try:
         if symbols is not None:
@@ -44,6 +47,9 @@ def compile_graph(
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
         compiled = _past_hooks(compiled, module)
     except Exception as error:
+        if symbols is not None and (refused := _refused_floats(error, symbols)):
+            fixed: frozenset[int] = symbols.fixed
+            return fixed | refused
         if not config.suppress_errors:
             raise BackendFailed(backend, error) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
@@ -57,6 +63,17 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+def _refused_floats(error: Exception, symbols: Any) -> frozenset[int]:
+    """AOT autograd makes tensors of floats, and wants a new graph where it cannot."""
+    if type(error).__name__ != "TensorifyScalarRestartAnalysis":
+        return frozenset()
+    from torch._dynamo.symbolic_convert import TensorifyState
+
+    numbers = [symbols.number_of(name) for name in TensorifyState.force_specializations]
+    TensorifyState.clear()
+    return frozenset(number for number in numbers if number is not None)
 
 
 def _past_hooks(compiled: Any, module: Any) -> Any:

@@ -1,6 +1,7 @@
 """Captured graphs as torch.fx graphs, and the backends that take them."""
 
 import gc
+import math
 import operator
 import os
 from typing import Any
@@ -315,6 +316,31 @@ class Mixed(nn.Module):
         h = self.layers(self.norm(x)).view(b * t, d).t().reshape(d, b, t).permute(1, 2, 0)
         y = torch.cat([h, x], dim=1)[:, 1:]
         return (y * 2 if b > 40 else y), b * 2 + t
+
+
+FLOATS: dict[str, tuple[Any, int]] = {
+    "product": (lambda x, n, f: x * (f * 2 + 1), 2),
+    "quotient": (lambda x, n, f: x * (f / n), 2),
+    "root": (lambda x, n, f: x * n**0.5, 2),
+    "power": (lambda x, n, f: x * f**0.5, 2),
+    "cosine": (lambda x, n, f: x * (1 + math.cos(f)) / 2, 2),
+    "floor": (lambda x, n, f: x + math.floor(f), 2),
+    "size": (lambda x, n, f: x.new_ones(int(f * 2)).sum() + x, 2),
+    "not used": (lambda x, n, f: x * (n if f > 0 else -n), 2),
+    # AOT autograd takes these for numbers, each its own.
+    "limit": (lambda x, n, f: x.clamp(max=f), 6),
+    "value": (lambda x, n, f: torch.addcmul(x, x, x, value=f) * (f + n), 6),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_floats_that_aot_autograd_makes_tensors_of(name: str) -> None:
+    function, captures = FLOATS[name]
+    compiled: Any = stator.compile(function, backend="aot_eager")
+    for i in range(6):
+        arguments = (torch.arange(4.0), 5 + i, 2.3 + 0.7 * i)
+        torch.testing.assert_close(compiled(*arguments), function(*arguments))
+    assert len(compiled.entries) == captures, compiled.misses
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -41,14 +41,19 @@ py::object describe(const ir::Graph& graph, Expressions& ints, uint32_t id) {
   return row;
 }
 
-py::object make_symbols(const shape::Context& shapes) {
+py::object make_symbols(const ir::Graph& graph, const std::vector<bool>& used, const py::object& fixed) {
+  const shape::Context& shapes = graph.shapes();
   py::list rows;
   for (const shape::Symbol& symbol : shapes.symbols())
     rows.append(py::make_tuple(symbol.name, symbol.hint.value(), symbol.range.low >= 2));
   py::list reals;
-  for (const shape::RealSymbol& symbol : shapes.real_symbols())
-    reals.append(py::make_tuple(symbol.source, shapes.reals()[symbol.real].hint));
-  return py::module_::import("stator.fx_symbols").attr("Symbols")(rows, reals);
+  for (const ir::Input& input : graph.inputs()) {
+    if (graph.value(input.value).kind != ir::ValueKind::kFloat) continue;
+    const shape::RealSymbol& symbol = shapes.real_symbols()[reals.size()];
+    const bool is_used = used[index(input.value)];
+    reals.append(py::make_tuple(symbol.source, shapes.reals()[symbol.real].hint, is_used));
+  }
+  return py::module_::import("stator.fx_symbols").attr("Symbols")(rows, reals, fixed);
 }
 
 // What computes a float of other floats, as Python does.
@@ -93,7 +98,7 @@ py::object overload_of(const OperatorInfo& info) {
 class Converter {
  public:
   Converter(const std::shared_ptr<Session>& session, const py::list& examples,
-            const std::vector<std::string>& sources)
+            const std::vector<std::string>& sources, const py::object& fixed)
       : graph_(session->graph),
         examples_(examples),
         sources_(sources),
@@ -106,7 +111,7 @@ class Converter {
     py::object symbols = py::none();
     std::vector<py::object> symbol_ints;
     if (shapes.has_symbols()) {
-      symbols = make_symbols(shapes);
+      symbols = make_symbols(graph_, used_, fixed);
       for (const py::handle& each : symbols.attr("ints"))
         symbol_ints.push_back(py::reinterpret_borrow<py::object>(each));
     }
@@ -302,9 +307,9 @@ class Converter {
 }  // namespace
 
 Converted convert(const std::shared_ptr<Session>& session, const py::list& examples,
-                  const std::vector<std::string>& sources) {
+                  const std::vector<std::string>& sources, const py::object& fixed) {
   const CollectionPause no_collection;
-  return Converter(session, examples, sources).run();
+  return Converter(session, examples, sources, fixed).run();
 }
 
 }  // namespace stator::fx

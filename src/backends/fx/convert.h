@@ -27,8 +27,9 @@ struct Converted {
 // that return several values. Symbols of the graph are inputs that come before the tensors: ints,
 // then floats as tensors of no dimensions. `examples` are
 // the tensors of the capture, one per input; so are `sources`, empty where the input's own name says it.
+// `fixed`: a set of the floats, by their number, that are numbers of the graph, guarded.
 // Throws where the graph holds what torch.fx cannot express.
 Converted convert(const std::shared_ptr<Session>& session, const py::list& examples,
-                  const std::vector<std::string>& sources);
+                  const std::vector<std::string>& sources, const py::object& fixed);
 
 }  // namespace stator::fx

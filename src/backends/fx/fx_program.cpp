@@ -117,6 +117,7 @@ void add_guards(shape::Context& shapes, const py::object& symbols) {
     const auto sign = row[0].cast<std::string>();
     const auto kind = sign == "<"    ? shape::RealGuard::Kind::kLess
                       : sign == "<=" ? shape::RealGuard::Kind::kLessEqual
+                      : sign == "is" ? shape::RealGuard::Kind::kSameBits
                                      : shape::RealGuard::Kind::kEqual;
     shapes.decide(kind, real_of(shapes, row[1]), real_of(shapes, row[2]));
   }
@@ -138,10 +139,14 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
   py::list examples;
   for (const Session::Lifted& lifted : session->inputs)
     examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(lifted.tensor)));
-  Converted converted = convert(session, examples, sources);
-  py::object callable =
-      py::module_::import("stator.backends.handover")
-          .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols);
+  // A backend may not do without some floats: those are numbers of the graph that it is given then.
+  Converted converted;
+  auto callable = py::reinterpret_steal<py::object>(PyFrozenSet_New(nullptr));
+  while (py::isinstance<py::frozenset>(callable)) {
+    converted = convert(session, examples, sources, callable);
+    callable = py::module_::import("stator.backends.handover")
+                   .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols);
+  }
   if (callable.is_none()) return nullptr;
   if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols);
   return std::make_unique<FxProgram>(std::move(session), std::move(converted),
