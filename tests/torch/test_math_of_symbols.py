@@ -250,3 +250,24 @@ def test_ints_of_floats_are_sizes() -> None:
         assert torch.equal(compiled(x, scale), function(x, scale))
     assert compiled.breaks == []
     assert len(compiled.entries) <= 3, compiled.misses
+
+
+def test_looking_for_an_int_among_keys() -> None:
+    steps = {4: 0.5, 9: 0.25}
+    choices = {3, 7}
+
+    def function(x: torch.Tensor, n: int) -> torch.Tensor:
+        if n in choices:
+            return x + 1
+        return x * n if n not in steps else x * steps[n]
+
+    compiled = Compiled(function)
+    x = torch.arange(3.0)
+    for n in (2, 5, 6, 8, 10, 4, 9, 3, 11, 12):
+        assert torch.equal(compiled(x, n), function(x, n))
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 5, compiled.misses  # 2, any other, 4, 9, 3
+    steps[12] = 2.0
+    choices.add(11)
+    for n in (11, 12, 13):
+        assert torch.equal(compiled(x, n), function(x, n))

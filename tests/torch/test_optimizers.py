@@ -223,6 +223,7 @@ SCHEDULES: dict[str, tuple[Callable[[Any], Any], int]] = {
     "cyclic, smaller and smaller": (lambda o: S.CyclicLR(o, 0.01, 0.2, 7, mode="exp_range", gamma=0.99), 6),
     "polynomial": (lambda o: S.PolynomialLR(o, 30, 2.0), 5),
     "linear": (lambda o: S.LinearLR(o, total_iters=9), 4),
+    "milestones": (lambda o: S.MultiStepLR(o, [5, 11, 20], 0.3), 7),
 }
 
 

@@ -309,6 +309,7 @@ class Recording {
   bool use_number(PyObject*& operand);
   bool follow_cached(PyObject*& callable, PyObject** arguments, PyObject** end);
   bool before_symbols_are_given(PyObject*& callable, PyObject** arguments, PyObject** end);
+  bool look_among_keys(PyObject*& container, PyObject* symbol);
   bool use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool see_place(PyObject* container, PyObject* key, PyObject* value);
   bool see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name);

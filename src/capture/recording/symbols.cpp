@@ -45,9 +45,47 @@ bool Recording::use_number(PyObject*& operand) {
   return true;
 }
 
-// Before an instruction for which symbols are not made: attributes of int and float, and ~.
+// The keys of a small dictionary or set, where comparing with one runs no code of the program. Nothing: it is
+// another one.
+static Ref<> plain_keys(PyObject* container) {
+  constexpr Py_ssize_t kMost = 16;
+  const bool is_set = PyAnySet_CheckExact(container);
+  static PyObject* const name = PyUnicode_InternFromString("__contains__");
+  const auto looks_up = [](PyTypeObject* type) { return _PyType_Lookup(type, name); };
+  if (!is_set && (!PyDict_Check(container) || looks_up(Py_TYPE(container)) != looks_up(&PyDict_Type)))
+    return {};
+  if ((is_set ? PySet_GET_SIZE(container) : PyDict_GET_SIZE(container)) > kMost) return {};
+  auto keys = Ref<>::steal(is_set ? PySequence_List(container) : PyDict_Keys(container));
+  for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()); i++) {
+    PyObject* key = PyList_GET_ITEM(keys.get(), i);
+    if (!PyLong_CheckExact(key) && !PyUnicode_CheckExact(key) && key != Py_None) return {};
+  }
+  return keys;
+}
+
+// `n in {4, 8}` is asked of each key, since a hash is that of a number: a guard says that it is none of them.
+// Where it is one, the number is known, and only that key counts.
+bool Recording::look_among_keys(PyObject*& container, PyObject* symbol) {
+  if (!domain_.is_symbolic(symbol) || !PyIndex_Check(symbol)) return true;
+  const Ref<> keys = plain_keys(container);
+  if (!keys) return !PyErr_Occurred();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); i++) {
+    const int is_same = PyObject_RichCompareBool(symbol, PyList_GET_ITEM(keys.get(), i), Py_EQ);
+    if (is_same != 0) return is_same == 1;
+  }
+  PyObject* const none = PyTuple_New(0);
+  if (none == nullptr || !read_contents(container)) {
+    Py_XDECREF(none);
+    return false;
+  }
+  Py_SETREF(container, none);
+  return true;
+}
+
+// Before an instruction for which symbols are not made: attributes of int and float, keys, and ~.
 bool Recording::use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp) {
   if (instruction.opcode == Opcode::UNARY_INVERT) return use_number(sp[-1]);
+  if (instruction.opcode == Opcode::CONTAINS_OP) return look_among_keys(sp[-1], sp[-2]);
   if (instruction.opcode != Opcode::LOAD_ATTR && instruction.opcode != Opcode::LOAD_METHOD) return true;
   PyObject* name = PyTuple_GET_ITEM(frame->code->co_names, instruction.argument);
   return PyUnicode_CompareWithASCIIString(name, "__class__") == 0 || use_number(sp[-1]);
