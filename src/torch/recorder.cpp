@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "torch/capture_break.h"
 #include "torch/sym_node.h"
 #include "torch/tensors_in.h"
 #include "torch/tracer.h"
@@ -74,7 +75,10 @@ std::optional<std::vector<shape::Dim>> symbolic_ints(const c10::IValue& list) {
   std::vector<shape::Dim> dims;
   for (const c10::IValue& element : list.toListRef()) {
     if (!element.isInt() && !element.isSymInt()) return std::nullopt;
-    dims.push_back(element.isInt() ? shape::Dim(element.toInt()) : to_size(element.toSymInt()).dim());
+    const Size size = element.isInt() ? Size(element.toInt()) : to_size(element.toSymInt());
+    if (size.dim().is_expr() && !size.is_symbolic())
+      raise_break(BreakCode::kUnsupportedOperator, "a number that looks like an expression");
+    dims.push_back(size.dim());
   }
   if (dims.empty()) return std::nullopt;
   return dims;

@@ -28,9 +28,17 @@ TEST(Size, ZeroAndOneAreSpecialised) {
   Context context;
   EXPECT_EQ(context.size_symbol(0, "a"), Dim(0));
   EXPECT_EQ(context.size_symbol(1, "a"), Dim(1));
-  EXPECT_EQ(context.int_symbol(1, "a"), Dim(1));
+  EXPECT_EQ(context.int_symbol(1, "a"), std::nullopt);
   EXPECT_TRUE(context.size_symbol(2, "a").is_expr());
   EXPECT_EQ(context.symbols().size(), 1u);
+}
+
+// Numbers of a program, unlike sizes, may be those that a Dim takes for expressions.
+TEST(Size, LargeNumbersOfAProgramStayConstants) {
+  Context context;
+  for (const int64_t number : {-(int64_t{1} << 62), -(int64_t{1} << 62) + 5, int64_t{1} << 62, INT64_MIN})
+    EXPECT_EQ(context.int_symbol(number, "a"), std::nullopt);
+  EXPECT_TRUE(context.symbols().empty());
 }
 
 // A shape rule as the torch layer writes it: one size of two broadcast dimensions.

@@ -209,3 +209,39 @@ def test_a_cache_keeps_no_symbol(name: str) -> None:
             assert all(type(item) in (int, tuple) for item in items)
     if name in ("number", "tuple", "nested"):
         assert compiled.breaks == []
+
+
+FLOATS = (0.5, 1.5, 0.0, -0.0, -3.25, math.inf, -math.inf, 2.0, -0.5)
+
+
+@pytest.mark.parametrize("text", ["abs(k)", "abs(-k)", "abs(k * -0.0)", "1.0 / (x * abs(k))"])
+def test_the_absolute_value_of_a_float_has_no_sign(text: str) -> None:
+    plain = eval(f"lambda x, k: {text}", {})
+    compiled = stator.compile(plain, backend="native")
+    for number in FLOATS:
+        ours, eagers = compiled(torch.ones(2), number), plain(torch.ones(2), number)
+        assert str(ours) == str(eagers)
+    assert max(entry.hits for entry in stator.cache_entries(compiled)) > 0
+
+
+EDGE = -(2**62)  # where the engine's own numbers begin to mean expressions
+
+
+@pytest.mark.parametrize("text", ["-k", "k + 1", "x.long() + k", "torch.full((2,), k)", "k"])
+def test_numbers_that_no_size_has(text: str) -> None:
+    plain = eval(f"lambda x, k: (x * 2, {text})", {"torch": torch})
+    compiled = stator.compile(plain, backend="native")
+    x = torch.arange(2.0)
+    for number in (3, 4, EDGE, EDGE + 4, 5, 2**62, -(2**63), EDGE):
+        assert str(compiled(x, number)) == str(plain(x, number))
+
+
+@pytest.mark.parametrize(
+    "text", ["x.long() + EDGE", "x.roll([EDGE + 1], [0])", "x[EDGE:]", "x.shape[0] + EDGE", "k - 2**62"]
+)
+def test_constants_that_no_size_has(text: str) -> None:
+    plain = eval(f"lambda x, k: {text}", {"EDGE": EDGE})
+    compiled = stator.compile(plain, backend="native")
+    for size, number in ((2, 3), (3, 4), (5, 5), (4, -4)):
+        x = torch.arange(float(size))
+        assert str(compiled(x, number)) == str(plain(x, number))

@@ -12,10 +12,11 @@ Dim Context::size_symbol(int64_t hint, std::string_view source) {
   return new_symbol(hint, source, Range{2, Range::kHighest});
 }
 
-Dim Context::int_symbol(int64_t hint, std::string_view source) {
+std::optional<ExprId> Context::int_symbol(int64_t hint, std::string_view source) {
   constexpr int64_t kMost = int64_t{1} << 31;
-  if (hint < -kMost || hint > kMost) return hint;
-  return new_symbol(hint, source, Range{-kMost, kMost});
+  if (hint < -kMost || hint > kMost) return std::nullopt;
+  const Dim dim = new_symbol(hint, source, Range{-kMost, kMost});
+  return dim.is_expr() ? std::optional(dim.expr()) : std::nullopt;
 }
 
 std::optional<RealId> Context::real_symbol(double hint, std::string_view source) {

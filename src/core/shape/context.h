@@ -55,8 +55,8 @@ class Context : public std::enable_shared_from_this<Context> {
   // size is known to be at least 2, so broadcasting and emptiness need no guard. (The caller guards the
   // number itself.)
   Dim size_symbol(int64_t hint, std::string_view source);
-  // A Python int that changed. 0 and 1 stay numbers, and so does what products of a few could overflow.
-  Dim int_symbol(int64_t hint, std::string_view source);
+  // A Python int that changed. Nothing: it stays a number, as 0, 1 and what products of a few could overflow.
+  std::optional<ExprId> int_symbol(int64_t hint, std::string_view source);
   // A Python float that changed. nullopt: there are too many symbols already.
   std::optional<RealId> real_symbol(double hint, std::string_view source);
   // The int that a float is which is whole (math.floor): a symbol that every call computes; 0, 1, and what

@@ -114,7 +114,11 @@ PyObject* absolute(PyObject* self, PyObject*) {
   return guarded([&] {
     const SymNumber number = *number_of(self);
     const bool is_negative = compare(Comparison::lt, number, SymNumber::of(Size(0)));
-    return is_negative ? to_python(negate(number)).release() : Py_NewRef(self);
+    if (is_negative) return to_python(negate(number)).release();
+    // A sum with zero is what it was, but for -0.0, which is not less than zero either.
+    const auto unsigned_zero =
+        number.is_real ? calculate(Arithmetic::add, number, SymNumber::of(0.0)) : std::nullopt;
+    return unsigned_zero ? to_python(*unsigned_zero).release() : Py_NewRef(self);
   });
 }
 PyObject* truth(PyObject* self, PyObject*) {

@@ -198,10 +198,10 @@ class TorchCapture final : public DomainCapture {
       }
       int overflow = 0;
       const int64_t hint = PyLong_AsLongLongAndOverflow(value, &overflow);
-      const shape::Dim dim = overflow == 0 ? shapes.int_symbol(hint, name) : shape::Dim(0);
-      if (!dim.is_expr()) return {};
-      const auto index = static_cast<uint32_t>(shapes.exprs()[dim.expr()].number);
-      return {to_python(SymNumber::of(Size(dim, &shapes))), false, index};
+      const auto symbol = overflow == 0 ? shapes.int_symbol(hint, name) : std::nullopt;
+      if (!symbol) return {};
+      const auto index = static_cast<uint32_t>(shapes.exprs()[*symbol].number);
+      return {to_python(SymNumber::of(Size(*symbol, &shapes))), false, index};
     } catch (const std::exception& error) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
       return {};
