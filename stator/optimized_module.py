@@ -1,7 +1,7 @@
 """What `compile` makes of a module: a module with the same state, whose calls are served by captures."""
 
+import abc
 import copy
-import types
 from typing import Any
 
 from torch.nn import Module
@@ -35,11 +35,12 @@ class OptimizedModule(Module):
             "__module__": cls.__module__,
             "__doc__": type(original).__doc__,
         }
-        kind = type(original)
-        own = types.new_class(f"Optimized{kind.__name__}", (cls, kind), {}, lambda space: space.update(body))
-        self: OptimizedModule = object.__new__(own)
+        self: OptimizedModule = object.__new__(_derived(cls, type(original), body))
         object.__setattr__(self, "__dict__", vars(original))
         return self
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        """Stands before that of the module's class, which is for classes of the program."""
 
     def __init__(self, module: Module, context: OptimizeContext) -> None:
         """Everything is the module's already."""
@@ -52,6 +53,14 @@ class OptimizedModule(Module):
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), "_orig_mod"})  # type: ignore[no-untyped-call]
+
+
+def _derived(cls: type, kind: type, body: dict[str, Any]) -> type:
+    """The class for one module. Metaclasses are not told of it: they may list the program's classes."""
+    meta = type(kind)
+    # A class with abstract base classes needs what ABCMeta keeps for it.
+    new = abc.ABCMeta.__new__ if issubclass(meta, abc.ABCMeta) else type.__new__
+    return new(meta, f"Optimized{kind.__name__}", (cls, kind), body)
 
 
 def optimized(module: Module, context: OptimizeContext) -> OptimizedModule:

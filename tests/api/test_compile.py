@@ -1,9 +1,10 @@
 """stator.compile and what it gives: each test is a row of the interface."""
 
+import abc
 import copy
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -284,6 +285,46 @@ def test_a_compiled_module_is_compiled_again_from_the_original(model: Model) -> 
     twice = stator.compile(once, backend="eager")
     assert twice._orig_mod is model
     assert torch.equal(twice(torch.ones(4)), once(torch.ones(4)))
+
+
+class Listing(type):
+    """A metaclass that keeps a list of the classes it made."""
+
+    made: ClassVar[list[str]] = []
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **keywords: Any) -> "Listing":
+        cls.made.append(name)
+        return super().__new__(cls, name, bases, body, **keywords)
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **keywords: Any) -> None:
+        super().__init__(name, bases, body)
+
+
+class AbstractListing(Listing, abc.ABCMeta):
+    """The same for classes with abstract methods."""
+
+
+@pytest.mark.parametrize("meta", [Listing, AbstractListing])
+def test_nobody_is_told_of_the_class_of_a_compiled_module(meta: type) -> None:
+    told = []
+
+    class Base(torch.nn.Module, metaclass=meta):
+        def __init_subclass__(cls, *, kind: str) -> None:
+            super().__init_subclass__()
+            told.append(kind)
+
+    class Part(Base, kind="part"):  # type: ignore[call-arg,misc]
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * len(told)
+
+    part, before = Part(), list(Listing.made)
+    compiled = stator.compile(part, backend="native")
+    assert torch.equal(compiled(torch.ones(2)), torch.ones(2))
+    assert told == ["part"]
+    assert before == Listing.made
+    assert isinstance(compiled, Base)
+    assert not isinstance(part, type(compiled))
+    assert isinstance(compiled, Part)
 
 
 def test_modules_inside_modules(model: Model) -> None:
