@@ -1,5 +1,7 @@
 """Which object is which, and which live: captures copy, keep and compare objects without being noticed."""
 
+import abc
+import collections.abc
 import functools
 import gc
 import importlib
@@ -362,3 +364,32 @@ def test_unions_of_classes() -> None:
         space["either"] = either  # where the one before was, perhaps
         assert function(1) == ask(1), address
     assert function.breaks == []
+
+
+def test_dispatch_by_abstract_classes_follows_their_registries() -> None:
+    class Shape(abc.ABC):  # noqa: B024
+        pass
+
+    class Square:
+        def __len__(self) -> int:
+            return 4
+
+    @functools.singledispatch
+    def kind(value: object) -> str:
+        return "other"
+
+    kind.register(Shape, lambda value: "shape")
+
+    def program() -> str:
+        return kind(Square())
+
+    compiled = capture.Compiled(program)
+    assert [compiled(), compiled(), program()] == ["other"] * 3
+    assert compiled.breaks == []
+    assert [entry["hits"] for entry in compiled.entries] == [1]
+    Shape.register(Square)
+    assert [compiled(), compiled(), program()] == ["shape"] * 3
+    kind.register(collections.abc.Sized, lambda value: "sized")
+    assert compiled() == compiled() == program()
+    kind.register(Square, lambda value: "square")
+    assert [compiled(), compiled(), program()] == ["square"] * 3

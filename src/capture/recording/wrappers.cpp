@@ -58,7 +58,7 @@ bool Recording::look_through(PyObject*& callable) {
   if (!PyFunction_Check(callable)) return follow_call(callable);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
   const char* variable = domain_.passes_on_to(code);
-  if (variable == nullptr) return follow_call(callable);
+  if (variable == nullptr) return look_through_dispatch(callable) && follow_call(callable);
   if (!entering(reinterpret_cast<PyFunctionObject*>(callable), nullptr)) return false;
   PyObject* closure = PyFunction_GET_CLOSURE(callable);
   const int first = code->co_nlocalsplus - code->co_nfreevars;

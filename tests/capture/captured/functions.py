@@ -62,6 +62,59 @@ def lru_cache() -> tuple[Program, Change]:
 
 
 @case
+def single_dispatch_by_class() -> tuple[Program, Change]:
+    @functools.singledispatch
+    def shown(value: object) -> object:
+        return "something", value
+
+    @shown.register
+    def _(value: list) -> object:  # type: ignore[type-arg]
+        return "list", len(value)
+
+    # The program's class is known by its base; the change registers the class itself.
+    return lambda n: (shown(n), shown([n]), shown("text")), lambda: shown.register(int, lambda n: n + 1)
+
+
+@case
+def single_dispatch_replaced() -> tuple[Program, Change]:
+    @functools.singledispatch
+    def scaled(value: Any, by: int) -> Any:
+        return value
+
+    @scaled.register(int)
+    def _(value: int, by: int) -> int:
+        return value * by
+
+    return lambda n: scaled(n, by=3), lambda: scaled.register(int, lambda value, by: value - by)
+
+
+@case
+def single_dispatch_methods() -> tuple[Program, Change]:
+    class Writer:
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        @functools.singledispatchmethod
+        def write(self, value: Any) -> Any:
+            self.seen.append("other")
+            return value
+
+        @write.register
+        def _(self, value: str) -> str:
+            self.seen.append("str")
+            return value.upper()
+
+    def change() -> None:
+        Writer.__dict__["write"].register(int, lambda self, value: -value)
+
+    def program(n: int) -> Any:
+        writer = Writer()
+        return writer.write(n), writer.write("a"), writer.seen
+
+    return program, change
+
+
+@case
 def cache_without_arguments() -> tuple[Program, Change]:
     source = {"a": 1}
 
