@@ -43,6 +43,14 @@ KNOWN: dict[str, Callable[[Tensor], Any]] = {
     "equal": lambda x: x * 2 if torch.equal(torch.tensor([1, 2]), torch.arange(1, 3)) else x,
     "lists": lambda x: (x + 1, torch.tensor([[1, 2], [3, 4]]).tolist(), torch.tensor(3.5).item()),
     "old classes": lambda x: x * torch.FloatTensor([0.5, 2, 1, 3]) + torch.Tensor([[1]]),
+    "of an old class": lambda x: [
+        isinstance(x, torch.FloatTensor),
+        isinstance(x * 2, int | torch.FloatTensor),
+        isinstance(x.long(), (str, torch.LongTensor)),
+        isinstance(x.double(), torch.FloatTensor),
+        isinstance(x, torch.cuda.FloatTensor),
+        isinstance(torch.FloatTensor([1]), torch.FloatTensor),
+    ],
     "an old class of ints": lambda x: (x + 1, torch.LongTensor([1, 2]), torch.Tensor(2, 3).shape),
 }
 
@@ -63,6 +71,48 @@ def test_known_values_need_no_break(name: str) -> None:
         assert agree(compiled(x), KNOWN[name](x))
     assert compiled.breaks == []
     assert len(compiled.entries) == 1
+
+
+def of_tensors(x: Tensor) -> Any:
+    view, made = torch.Tensor(x), torch.FloatTensor(x * 2)
+    with torch.no_grad():
+        without = torch.Tensor(x * 3)
+    try:
+        torch.LongTensor(x)
+    except TypeError as error:
+        return view * 2, made, without, str(error), view is x
+    raise AssertionError
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_old_classes_of_a_tensor_are_views(gradient: bool) -> None:
+    compiled = stator.compile(of_tensors, backend="native")
+    for _ in range(3):
+        one = torch.randn(2, 3).requires_grad_(gradient)
+        other = one.detach().clone().requires_grad_(gradient)
+        ours, eagers = compiled(one), of_tensors(other)
+        assert agree(ours, eagers)
+        assert [t.requires_grad for t in ours[:3]] == [t.requires_grad for t in eagers[:3]]
+        if gradient:
+            (ours[0] * ours[1]).sum().backward()
+            (eagers[0] * eagers[1]).sum().backward()
+            assert torch.equal(one.grad, other.grad)  # type: ignore[arg-type]
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 1
+
+
+def test_a_write_through_an_old_class_is_seen() -> None:
+    def program(x: Tensor) -> Tensor:
+        torch.Tensor(x).add_(1)
+        return x * 2
+
+    compiled = stator.compile(program, backend="native")
+    for _ in range(3):
+        x = torch.randn(3)
+        kept = x.clone()
+        assert torch.equal(compiled(x), (kept + 1) * 2)
+        assert torch.equal(x, kept + 1)
+    assert compiled.breaks == []
 
 
 def written_through_a_view(x: Tensor) -> Tensor:

@@ -391,3 +391,14 @@ def test_modes_of_the_caller_are_seen() -> None:
             compiled(x)
         assert kept
         assert compiled(x)[0].dtype == torch.float32
+
+
+def test_whether_an_argument_is_a_view_is_asked_of_the_argument() -> None:
+    base = torch.arange(6.0)
+
+    def program(x: torch.Tensor) -> Any:
+        return x + 1, x._is_view(), x[1:]._is_view(), (x * 2)._is_view()
+
+    compiled = Compiled(program)
+    for x in (torch.ones(3), base[:3], base[3:], torch.ones(3)):
+        assert compiled(x)[1:] == program(x)[1:]

@@ -12,6 +12,8 @@
 #include <unordered_set>
 
 #include "capture/recording/module_attribute.h"
+#include "torch/domain/asked_views.h"
+#include "torch/domain/asked_views.h"
 #include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
 #include "torch/domain/known_list.h"
@@ -157,7 +159,8 @@ static bool is_getter(PyObject* callable) {
 CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
   if (is_question_without_device(callable)) return CallKind::pure;
-  if (is_new_tensor(callable) || is_known_list(callable) || is_legacy_tensor(callable))
+  if (is_new_tensor(callable) || is_known_list(callable) || is_legacy_tensor(callable) ||
+      is_asking_for_view(callable))
     return CallKind::tensor;
   if (marks_region(callable)) return CallKind::region;
   if (is_engine_call(callable) || is_parameter_maker(callable) || is_seed_call(callable))

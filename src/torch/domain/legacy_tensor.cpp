@@ -1,5 +1,6 @@
 // src/torch/domain/legacy_tensor.cpp: torch.FloatTensor([1, 2]) is torch.tensor([1, 2], dtype=torch.float32)
-// on the CPU, and torch.Tensor(2, 3) an empty tensor of that shape.
+// on the CPU, torch.Tensor(2, 3) an empty tensor of that shape, torch.Tensor(x) a view of x, and
+// isinstance(x, torch.FloatTensor) asks for dtype and device.
 #include "torch/domain/legacy_tensor.h"
 
 #include <torch/csrc/autograd/python_variable.h>
@@ -7,8 +8,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "capture/recording/module_attribute.h"
+#include "capture/cpython/type_dict.h"
+#include "torch/imported_module.h"
 #include "torch/session.h"
+#include "torch/tracer.h"
 
 namespace stator {
 namespace {
@@ -34,6 +37,9 @@ PyObject* refuse(const char* what) {
 PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   if (Session::current() == nullptr)
     return PyObject_Vectorcall(original, arguments, static_cast<size_t>(count), names);
+  // The view is an operator like any other; whatever is wrong with the call is torch's to say.
+  if (count == 1 && names == nullptr && THPVariable_Check(arguments[0]))
+    return PyObject_Vectorcall(original, arguments, 1, nullptr);
   const bool from_list = count == 1 && is_plain_list(arguments[0]);
   const bool from_sizes = count > 0 && std::all_of(arguments, arguments + count,
                                                    [](PyObject* size) { return PyLong_Check(size); });
@@ -55,10 +61,36 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
   return PyObject_Call(make.get(), given.get(), keywords.get());
 }
 
+// torch looks at the dispatch keys of a tensor, where tracers have one of their own; what they stand for says
+// its type all the same.
+PyObject* original_check = nullptr;
+
+PyObject* is_instance(PyObject* typed, PyObject* object) {
+  const bool is_tensor = PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
+  if (!is_tensor || as_tracer(THPVariable_Unpack(object)) == nullptr)
+    return PyObject_CallFunctionObjArgs(original_check, typed, object, nullptr);
+  const Ref<> type = Ref<>::steal(PyObject_CallMethod(object, "type", nullptr));
+  const char* name = type ? PyUnicode_AsUTF8(type.get()) : nullptr;
+  if (name == nullptr) return nullptr;
+  return PyBool_FromLong(std::string_view(name) == reinterpret_cast<PyTypeObject*>(typed)->tp_name);
+}
+
+PyMethodDef check = {"__instancecheck__", is_instance, METH_O, nullptr};
+
 PyMethodDef instead = {"Tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                        METH_FASTCALL | METH_KEYWORDS, nullptr};
 
 }  // namespace
+
+void prepare_legacy_tensors() {
+  PyTypeObject* const meta = Py_TYPE(imported("torch").attr("FloatTensor").ptr());
+  const Ref<> attributes = cpython::type_dict(meta);
+  original_check = Py_XNewRef(PyDict_GetItemString(attributes.get(), check.ml_name));
+  const Ref<> ours = Ref<>::steal(PyDescr_NewMethod(meta, &check));
+  if (original_check == nullptr || !ours) return;
+  PyDict_SetItemString(attributes.get(), check.ml_name, ours.get());
+  PyType_Modified(meta);
+}
 
 Ref<> makes_legacy_tensor(PyObject* callable) {
   if (!is_base(callable) && !is_typed(callable)) return {};

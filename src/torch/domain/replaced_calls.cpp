@@ -1,6 +1,7 @@
 // src/torch/domain/replaced_calls.cpp: asking those who know of such functions, one after another.
 #include "torch/domain/replaced_calls.h"
 
+#include "torch/domain/asked_views.h"
 #include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
 #include "torch/domain/known_list.h"
@@ -18,6 +19,7 @@ void prepare_replaced_calls() {
   prepare_transforms();
   prepare_made_parameters();
   prepare_seeds();
+  prepare_legacy_tensors();
 }
 
 Ref<> called_in_place_of(PyObject* callable) {
@@ -28,7 +30,7 @@ Ref<> called_in_place_of(PyObject* callable) {
     asked(asks_engine, records_seed, makes_region);
   } else {
     asked(records_seed, makes_parameter, calls_custom_function, asks_without_device, makes_new_tensor,
-          makes_legacy_tensor, makes_known_list);
+          makes_legacy_tensor, makes_known_list, asks_for_view);
   }
   return found;
 }
