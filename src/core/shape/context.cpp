@@ -31,13 +31,14 @@ std::optional<Dim> Context::int_of(RealId whole) {
   constexpr double kMost = int64_t{1} << 31;
   const double hint = reals_[whole].hint;
   if (!(hint >= -kMost && hint <= kMost)) return std::nullopt;
-  const Dim dim = int_symbol(static_cast<int64_t>(hint), text(*this, whole, SymbolText::kSources));
-  if (dim.is_expr()) {
+  const auto number = static_cast<int64_t>(hint);
+  const auto symbol = int_symbol(number, text(*this, whole, SymbolText::kSources));
+  if (symbol) {
     symbols_.back().follows = whole;
   } else {
     decide(RealGuard::Kind::kEqual, whole, reals_.constant(hint));
   }
-  return whole_[whole] = dim;
+  return whole_[whole] = symbol ? Dim(*symbol) : Dim(number);
 }
 
 std::optional<RealId> Context::symbol_for(RealId real) {
