@@ -1,7 +1,9 @@
 // src/torch/sym_number.cpp: Python's arithmetic on ints and floats that may be symbols.
 #include "torch/sym_number.h"
 
+#include <bit>
 #include <cfloat>
+#include <utility>
 
 #include "torch/capture_break.h"
 
@@ -90,8 +92,9 @@ std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a
       return called(RealFunction::kFloorDiv, x, y, context);
     case Arithmetic::mod:
       return called(RealFunction::kMod, x, y, context);
+    default:
+      return std::nullopt;
   }
-  return std::nullopt;
 }
 
 std::optional<SymNumber> power(Size base, Size exponent) {
@@ -102,6 +105,23 @@ std::optional<SymNumber> power(Size base, Size exponent) {
   Size result = 1;
   for (int64_t i = 0; i < count; ++i) result *= base;
   return SymNumber::of(result);
+}
+
+// Where the other operand is a number: a product, a quotient that is rounded down, a rest.
+std::optional<SymNumber> shifted(Arithmetic operation, Size a, Size b) {
+  constexpr int64_t kMost = 20;
+  if (b.is_symbolic() || b.dim().number() < 0 || b.dim().number() > kMost) return std::nullopt;
+  const Size power = int64_t{1} << b.dim().number();
+  return SymNumber::of(operation == Arithmetic::lshift ? a * power : floordiv(a, power));
+}
+
+std::optional<SymNumber> lowest_bits(Size a, Size mask) {
+  if (!a.is_symbolic()) std::swap(a, mask);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (mask.is_symbolic() || mask.dim().number() < 1 || mask.dim().number() >= kMost) return std::nullopt;
+  const auto bits = static_cast<uint64_t>(mask.dim().number());
+  if (!std::has_single_bit(bits + 1)) return std::nullopt;
+  return SymNumber::of(a % Size(static_cast<int64_t>(bits + 1)));
 }
 
 }  // namespace
@@ -127,6 +147,11 @@ std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, con
       return SymNumber::of(a.integer % b.integer);
     case Arithmetic::pow:
       return power(a.integer, b.integer);
+    case Arithmetic::lshift:
+    case Arithmetic::rshift:
+      return shifted(operation, a.integer, b.integer);
+    case Arithmetic::bitand_:
+      return lowest_bits(a.integer, b.integer);
     default:
       return std::nullopt;
   }
@@ -168,6 +193,14 @@ SymNumber negate(const SymNumber& a) {
   if (!a.is_real) return SymNumber::of(-a.integer);
   if (!a.real) return SymNumber::of(-a.constant);
   return SymNumber::of(a.context->reals().neg(*a.real), *a.context);
+}
+
+SymNumber absolute(const SymNumber& a) {
+  // Of -0.0 it is 0.0, which no comparison tells.
+  if (a.real)
+    return SymNumber::of(a.context->reals().call(RealFunction::kFabs, *a.real, *a.real), *a.context);
+  if (a.is_real) return SymNumber::of(shape::apply(RealFunction::kFabs, a.constant, 0));
+  return compare(Comparison::lt, a, SymNumber::of(Size(0))) ? negate(a) : a;
 }
 
 bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {

@@ -77,6 +77,11 @@ STAY_SYMBOLS = [
     "round(f)",
     "round(n / 2)",
     "abs(-f)",
+    "n << 1",
+    "n >> 1",
+    "(n - 9) >> 2",
+    "n & 3",
+    "7 & (n - 9)",
     "math.isfinite(f)",
     "math.isnan(f)",
     "math.isinf(f)",
@@ -120,7 +125,7 @@ def test_two_captures_serve_all_numbers(expression: str, backend: str) -> None:
 UNARY = [
     *("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin"),
     *("acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "fabs", "radians"),
-    *("degrees", "floor", "ceil", "trunc"),
+    *("degrees", "floor", "ceil", "trunc", "abs", "round", "int"),
 ]
 BINARY = ["math.pow(f, n / 2)", "math.fmod(f, n / 2)", "math.atan2(f, n / 2)", "f // (n / 2)", "f % (n / 2)"]
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-310, 1e300, -1e300, 709.9, 1e17, math.inf, -math.inf, math.nan]
@@ -153,7 +158,11 @@ def compare(
 def test_bits_and_errors_are_those_of_python(name: str) -> None:
     draw = random.Random(name)
     common = [(2, draw.uniform(-3, 3)) for _ in range(100)] + [(2, draw.uniform(0, 700)) for _ in range(100)]
-    compare(function_of(f"math.{name}(f)"), common, [(2, value) for value in ODD])
+    compare(
+        function_of(f"{name}(f)" if name in ("abs", "round", "int") else f"math.{name}(f)"),
+        common,
+        [(2, value) for value in ODD],
+    )
 
 
 @pytest.mark.parametrize("expression", BINARY)

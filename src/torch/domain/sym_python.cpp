@@ -51,9 +51,9 @@ bool is_number(PyObject* object) {
   return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || is_sym_number(object);
 }
 
-constexpr PythonBinary kPlain[] = {PyNumber_Add,        PyNumber_Subtract,    PyNumber_Multiply,
-                                   PyNumber_TrueDivide, PyNumber_FloorDivide, PyNumber_Remainder,
-                                   plain_power};
+constexpr PythonBinary kPlain[] = {
+    PyNumber_Add,       PyNumber_Subtract, PyNumber_Multiply, PyNumber_TrueDivide, PyNumber_FloorDivide,
+    PyNumber_Remainder, plain_power,       PyNumber_Lshift,   PyNumber_Rshift,     PyNumber_And};
 
 PyObject* binary(Arithmetic operation, PyObject* left, PyObject* right) {
   return guarded([&]() -> PyObject* {
@@ -111,15 +111,7 @@ PyObject* negative(PyObject* self, PyObject*) {
 }
 PyObject* itself(PyObject* self, PyObject*) { return Py_NewRef(self); }
 PyObject* absolute(PyObject* self, PyObject*) {
-  return guarded([&] {
-    const SymNumber number = *number_of(self);
-    const bool is_negative = compare(Comparison::lt, number, SymNumber::of(Size(0)));
-    if (is_negative) return to_python(negate(number)).release();
-    // A sum with zero is what it was, but for -0.0, which is not less than zero either.
-    const auto unsigned_zero =
-        number.is_real ? calculate(Arithmetic::add, number, SymNumber::of(0.0)) : std::nullopt;
-    return unsigned_zero ? to_python(*unsigned_zero).release() : Py_NewRef(self);
-  });
+  return guarded([&] { return to_python(stator::absolute(*number_of(self))).release(); });
 }
 PyObject* truth(PyObject* self, PyObject*) {
   return guarded(
@@ -234,11 +226,11 @@ PyMethodDef both_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 PyMethodDef int_methods[] = {
-    ON_NUMBERS("and", PyNumber_And),
+    ARITHMETIC("and", bitand_),
     ON_NUMBERS("or", PyNumber_Or),
     ON_NUMBERS("xor", PyNumber_Xor),
-    ON_NUMBERS("lshift", PyNumber_Lshift),
-    ON_NUMBERS("rshift", PyNumber_Rshift),
+    ARITHMETIC("lshift", lshift),
+    ARITHMETIC("rshift", rshift),
     {"__index__", as_int, METH_NOARGS, nullptr},
     {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(rounded<true>)), METH_FASTCALL,
      nullptr},
