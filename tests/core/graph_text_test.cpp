@@ -57,8 +57,7 @@ TEST(GraphText, ReadsWhatItPrints) {
   %2: float = stator::float_call("pow", %1, 2.5)
   return %2
 }
-)",
-      "graph {\n  return\n}\n",
+)", "graph {\n  return\n}\n",
   };
   for (std::string text : texts) {
     if (text.find("@0)") != std::string::npos)
