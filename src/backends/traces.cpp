@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 #include "core/ir/effects.h"
@@ -60,9 +61,32 @@ RunTraces traces_of(const ir::Graph& graph) {
       draws_from(device);
       if (nodes[n].op == ir::op::kCall) draws_from(c10::kCPU);
     }
-    if (stays && traces.first == SIZE_MAX) traces.first = n;
+    if (!stays || traces.first != SIZE_MAX) continue;
+    traces.first = n;
+    size_t written = 0;
+    bool is_list = false;
+    for (size_t i = 0; i < operands.size(); i++) {
+      if (!effects.writes_argument(i)) continue;
+      written++;
+      is_list |= operands[i].kind != ir::OperandKind::kValue;
+    }
+    traces.first_is_write = nodes[n].op != ir::op::kCall && !effects.unknown && written == 1 && !is_list;
   }
   return traces;
+}
+
+bool left_traces(const RunTraces& traces, size_t node, const std::exception_ptr& error) {
+  if (node < traces.first) return false;
+  if (node > traces.first || !traces.first_is_write) return true;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& refused) {
+    const std::string_view text = refused.what();
+    return text.find("is being used in an in-place operation") == std::string_view::npos &&
+           text.find("don't support automatic differentiation") == std::string_view::npos;
+  } catch (...) {
+    return true;
+  }
 }
 
 RandomState::RandomState(const RunTraces& traces) {

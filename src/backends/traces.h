@@ -8,6 +8,7 @@
 #include <ATen/core/Generator.h>
 
 #include <cstddef>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -16,14 +17,19 @@
 namespace stator {
 
 struct RunTraces {
-  size_t first = SIZE_MAX;  // the first node that does what cannot be taken back: a write to an input, a
-                            // draw from a generator of the user's, anything of a function in Python
-                            // but of a forward that leaves nothing behind
+  size_t first = SIZE_MAX;      // the first node that does what cannot be taken back: a write to an input, a
+                                // draw from a generator of the user's, anything of a function in Python
+                                // but of a forward that leaves nothing behind
+  bool first_is_write = false;  // of one tensor, by an operator
   bool has_modes = false;
   std::vector<c10::Device> drawn;  // devices whose own generators are drawn from
 };
 
 RunTraces traces_of(const ir::Graph& graph);
+
+// Whether a node that raised this may have left something behind. Autograd refuses to write to a leaf, or to
+// a view of one, before anything is written.
+bool left_traces(const RunTraces& traces, size_t node, const std::exception_ptr& error);
 
 // The generators as they were before a run.
 class RandomState {

@@ -85,7 +85,10 @@ void apply_change(const OutputSpec& spec, const at::Tensor& tensor, bool written
   }
   if (!written) return;
   if (tracer && detaches) return drop_history(tensor);
-  if (spec.requires_grad && c10::GradMode::is_enabled() && tensor.is_leaf() && tensor.requires_grad()) {
+  // torch will raise, before anything is written: the program may catch it.
+  const auto is_leaf = [](const at::TensorBase& t) { return t.is_leaf() && t.requires_grad(); };
+  if (spec.requires_grad && c10::GradMode::is_enabled() && tensor.requires_grad() &&
+      (is_leaf(tensor) || (tensor.is_view() && is_leaf(tensor._base())))) {
     raise_break(BreakCode::kUnsupportedOperator, "an in-place operator on a leaf that requires a gradient");
   }
   const bool base_is_real = tensor.is_view() && !as_tracer(tensor._base());

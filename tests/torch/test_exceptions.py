@@ -2,6 +2,7 @@
 
 import linecache
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -149,3 +150,46 @@ def test_faults_of_a_backend_are_shown() -> None:
             assert compiled(torch.ones(1)).item() == 2
     with pytest.raises(ZeroDivisionError, match="the backend's own"):
         stator.compile(lambda x: x.add_(1), backend=fails)(torch.ones(1))
+
+
+@pytest.mark.parametrize("write", ["x[0].mul_(2)", "x.view(-1)[0] = 5", "x.t()[1:].zero_()", "x[0] += 1"])
+@pytest.mark.parametrize("caught", [False, True])
+def test_a_write_that_torch_refuses_before_it_is_made(write: str, caught: bool) -> None:
+    handler = "except RuntimeError as error: log.append(str(error))" if caught else "finally: log.append(2)"
+    text = f"def program(x, log):\n log.append(1)\n try: {write}\n {handler}\n return x * 2\n"
+    space: dict[str, Any] = {}
+    exec(text, space)
+    plain = space["program"]
+    compiled = stator.compile(plain, backend="native")
+
+    def outcome(program: Callable[..., Any], gradient: bool) -> Any:
+        x, log = torch.arange(6.0).reshape(2, 3).requires_grad_(gradient), list[Any]()
+        try:
+            return program(x, log).tolist(), log
+        except RuntimeError as error:
+            return str(error), log
+
+    for gradient in (True, False, True, False):
+        assert outcome(compiled, gradient) == outcome(plain, gradient)
+
+
+WRITES = ["y *= 0.5", "y[0].zero_()", "torch.sin(x, out=y)", "torch.add(x, 1, out=y.view(-1)[:3])"]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_that_torch_refuses_on_a_hit(write: str) -> None:
+    body = f" try: {write}\n except RuntimeError: log.append(2)\n return x * 2\n"
+    text = f"def program(x, y, log):\n log.append(1)\n{body}"
+    space: dict[str, Any] = {"torch": torch}
+    exec(text, space)
+    plain = space["program"]
+    compiled = stator.compile(plain, backend="native")
+
+    def outcome(program: Callable[..., Any], kind: int) -> Any:
+        leaf = torch.arange(6.0).reshape(2, 3).requires_grad_(kind > 0)
+        x, y, log = torch.ones(3), (leaf * 1 if kind == 1 else leaf.view(2, 3)), list[Any]()
+        return program(x, y, log).tolist(), y.tolist(), log
+
+    # The same metadata, but one is a view of a leaf, which no guard looks at.
+    for kind in (0, 1, 2, 1, 2, 0):
+        assert outcome(compiled, kind) == outcome(plain, kind)

@@ -45,7 +45,7 @@ class NativeProgram final : public TensorProgram {
       torch::translate_exception_to_python(std::current_exception());
       const auto nodes = session_->graph.nodes();
       if (at < nodes.size()) failure.line = nodes[at].line;
-      failure.untouched = at < traces_.first;
+      failure.untouched = !left_traces(traces_, at, std::current_exception());
       if (failure.untouched) random.restore();
       return false;
     }
