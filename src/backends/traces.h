@@ -28,7 +28,7 @@ struct RunTraces {
 RunTraces traces_of(const ir::Graph& graph);
 
 // Whether a node that raised this may have left something behind. Autograd refuses to write to a leaf, or to
-// a view of one, before anything is written.
+// a view of one, and kernels refuse memory that overlaps, before anything is written.
 bool left_traces(const RunTraces& traces, size_t node, const std::exception_ptr& error);
 
 // The generators as they were before a run.

@@ -176,6 +176,27 @@ def test_a_write_that_torch_refuses_before_it_is_made(write: str, caught: bool) 
 WRITES = ["y *= 0.5", "y[0].zero_()", "torch.sin(x, out=y)", "torch.add(x, 1, out=y.view(-1)[:3])"]
 
 
+def test_a_write_to_memory_that_overlaps() -> None:
+    def program(x: torch.Tensor, y: torch.Tensor, log: list[int]) -> torch.Tensor:
+        log.append(1)
+        try:
+            y.add_(x)
+        except RuntimeError:
+            log.append(2)
+        return y * 2
+
+    compiled = stator.compile(program, backend="native")
+    for kind in (0, 1, 0, 1):
+        outcomes = []
+        for run in (compiled, program):
+            base, log = torch.arange(6.0), list[int]()
+            # Sizes and strides are alike: only the call itself shows that both share memory.
+            outcomes.append(
+                (run(base[:4] if kind else torch.arange(4.0), base[1:5], log).tolist(), log, base.tolist())
+            )
+        assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("write", WRITES)
 def test_a_write_that_torch_refuses_on_a_hit(write: str) -> None:
     body = f" try: {write}\n except RuntimeError: log.append(2)\n return x * 2\n"
