@@ -89,7 +89,7 @@ def test_another_buffer_at_the_same_address() -> None:
 
 
 def test_another_buffer_seen_by_a_call_that_missed() -> None:
-    """The call that hears of the buffer misses for another reason; the next one must not take it for known."""
+    """The call that hears of the buffer misses for another reason; the next one must look once more."""
     model, function = compiled()
     x = torch.ones(3)
     held = model.held[0]

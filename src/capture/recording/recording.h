@@ -193,7 +193,7 @@ class Recording {
   bool before_call(const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
   bool look_through(PyObject*& callable);
   bool look_through_partial(PyObject*& callable);
-  bool look_through_dispatch(PyObject*& callable);  // of functools.singledispatch
+  bool look_through_dispatch(PyObject*& callable);     // of functools.singledispatch
   static bool is_cached_function(PyObject* callable);  // of functools.lru_cache, or a method of it
   bool follow_call(PyObject*& callable);
   static bool is_followed(PyObject* callable);

@@ -13,7 +13,6 @@
 
 #include "capture/recording/module_attribute.h"
 #include "torch/domain/asked_views.h"
-#include "torch/domain/asked_views.h"
 #include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
 #include "torch/domain/known_list.h"
