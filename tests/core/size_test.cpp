@@ -87,7 +87,7 @@ TEST(Size, DecisionsAreCheckedOnLaterCalls) {
 
 TEST(Size, AGuardThatCannotBeEvaluatedFails) {
   Context context;
-  Size n(context.int_symbol(5, "L[\"n\"]"), &context), m(context.int_symbol(7, "L[\"m\"]"), &context);
+  Size n(*context.int_symbol(5, "L[\"n\"]"), &context), m(*context.int_symbol(7, "L[\"m\"]"), &context);
   EXPECT_TRUE(floordiv(m, n - 3) == 3);
   const int64_t zero_divisor[] = {3, 7}, good[] = {5, 7};
   EXPECT_EQ(context.first_failure(good), std::nullopt);
