@@ -16,11 +16,11 @@ bool has_class_attribute(PyTypeObject* type, const char* name) {
   return key && _PyType_Lookup(type, key.get()) != nullptr;
 }
 
-// All that an instance of it has is its dictionary. Classes with a metaclass of their own (enums among them)
-// may care which objects there are.
-bool is_plain_class(PyTypeObject* type) {
+// All that an instance of it has is its dictionary, beside what makes it a `base`. Classes with a metaclass
+// of their own (enums among them) may care which objects there are.
+bool is_plain_class(PyTypeObject* type, PyTypeObject* base) {
   if (Py_TYPE(type) != &PyType_Type && std::string_view(Py_TYPE(type)->tp_name) != "ABCMeta") return false;
-  for (PyTypeObject* at = type; at != &PyBaseObject_Type; at = at->tp_base) {
+  for (PyTypeObject* at = type; at != base; at = at->tp_base) {
     if (at == nullptr || !cpython::is_python_class(at)) return false;
     const Ref<> dict = cpython::type_dict(at);
     PyObject *name, *value;
@@ -32,8 +32,9 @@ bool is_plain_class(PyTypeObject* type) {
   return true;
 }
 
-bool is_plain_instance(PyObject* value) {
-  if (PyType_Check(value) || cpython::has_finalizer(value) || !is_plain_class(Py_TYPE(value))) return false;
+bool is_plain_instance(PyObject* value, PyTypeObject* base = &PyBaseObject_Type) {
+  if (PyType_Check(value) || cpython::has_finalizer(value) || !is_plain_class(Py_TYPE(value), base))
+    return false;
   const Ref<> attributes = attributes_of(value);
   if (!attributes) return false;
   PyObject *name, *item;
@@ -42,6 +43,12 @@ bool is_plain_instance(PyObject* value) {
     if (!PyUnicode_CheckExact(name)) return false;
   }
   return true;
+}
+
+// A dictionary with attributes: `ModelOutput` of transformers, which holds all that it has in both ways.
+bool is_dict_instance(PyObject* value) {
+  if (!PyDict_Check(value) || (PyODict_Check(value) && !cpython::order_is_readable())) return false;
+  return is_plain_instance(value, PyODict_Check(value) ? &PyODict_Type : &PyDict_Type);
 }
 
 // Named tuples: nothing but their items.
@@ -113,11 +120,12 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
   const bool is_tuple = PyTuple_CheckExact(value) || is_named_tuple(value);
   const bool is_instance =
       (whole || has_class_attribute(Py_TYPE(value), "__dataclass_fields__")) && is_plain_instance(value);
+  const bool is_dict = is_plain_dict(value) || (whole && is_dict_instance(value));
   const bool is_set = is_plain_set(value);
   const bool is_function = whole && is_plain_function(value);
   const bool is_method = Py_IS_TYPE(value, &PyMethod_Type);
-  if (!is_tuple && !is_instance && !is_set && !is_function && !is_method && !PyList_CheckExact(value) &&
-      !is_plain_dict(value))
+  if (!is_tuple && !is_instance && !is_dict && !is_set && !is_function && !is_method &&
+      !PyList_CheckExact(value))
     return spec.describe_object(value, in);
   spec.type_ = Ref<>::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value)), nullptr));
   if (!spec.type_) return {};
@@ -127,10 +135,10 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
   }
   if (is_method) return spec.copy_method(value, whole, in);
   if (is_function) return spec.copy_function(value, in);
-  Ref<> copy = is_instance            ? spec.copy_instance(value, whole, in)
-               : is_set               ? spec.copy_set(value)
-               : is_plain_dict(value) ? spec.copy_mapping(value, whole, in)
-                                      : spec.copy_sequence(value, whole, in);
+  Ref<> copy = is_instance ? spec.copy_instance(value, whole, in)
+               : is_set    ? spec.copy_set(value)
+               : is_dict   ? spec.copy_mapping(value, whole, in)
+                           : spec.copy_sequence(value, whole, in);
   if (copy) in.recording.make_given(copy.get());
   return copy;
 }
@@ -199,7 +207,9 @@ Ref<> ArgumentSpec::copy_set(PyObject* value) {
 Ref<> ArgumentSpec::copy_mapping(PyObject* value, bool whole, ArgumentsInCapture& in) {
   kind_ = Kind::dict;
   const bool is_ordered = PyODict_Check(value);
-  Ref<> copy = Ref<>::steal(is_ordered ? PyODict_New() : PyDict_New());
+  const auto none = Ref<>::steal(PyTuple_New(0));
+  Ref<> copy = Ref<>::steal(
+      none ? (is_ordered ? PyODict_Type : PyDict_Type).tp_new(Py_TYPE(value), none.get(), nullptr) : nullptr);
   const bool done = copy && each_pair(value, [&](PyObject* key, PyObject* item) {
                       if (!is_constant(key))
                         return in.recording.stop(BreakCode::kUnguardable,
@@ -209,24 +219,29 @@ Ref<> ArgumentSpec::copy_mapping(PyObject* value, bool whole, ArgumentsInCapture
                       return stands && (is_ordered ? PyODict_SetItem(copy.get(), key, stands.get())
                                                    : PyDict_SetItem(copy.get(), key, stands.get())) == 0;
                     });
-  return done ? copy : Ref<>();
+  if (!done || is_plain_dict(value)) return done ? copy : Ref<>();
+  items_ = keys_.size();
+  return copy_attributes(value, copy.get(), whole, in) ? copy : Ref<>();
 }
 
 Ref<> ArgumentSpec::copy_instance(PyObject* value, bool whole, ArgumentsInCapture& in) {
   kind_ = Kind::instance;
   auto none = Ref<>::steal(PyTuple_New(0));
   Ref<> copy = Ref<>::steal(none ? PyBaseObject_Type.tp_new(Py_TYPE(value), none.get(), nullptr) : nullptr);
-  const Ref<> attributes = attributes_of(value), copied = copy ? attributes_of(copy.get()) : Ref<>();
-  if (!attributes || !copied) return {};
+  return copy && copy_attributes(value, copy.get(), whole, in) ? copy : Ref<>();
+}
+
+bool ArgumentSpec::copy_attributes(PyObject* value, PyObject* copy, bool whole, ArgumentsInCapture& in) {
+  const Ref<> attributes = attributes_of(value), copied = attributes_of(copy);
+  if (!attributes || !copied) return false;
   // The class leads to its methods.
   in.recording.pin(reinterpret_cast<PyObject*>(Py_TYPE(value)), {Origin::type_of, value, {}});
   in.recording.make_given(copied.get());
-  const bool done = each_pair(attributes.get(), [&](PyObject* name, PyObject* item) {
+  return each_pair(attributes.get(), [&](PyObject* name, PyObject* item) {
     keys_.push_back(Ref<>::share(name));
     const Ref<> stands = describe_child(item, std::string(".") + PyUnicode_AsUTF8(name), whole, in);
     return stands && PyDict_SetItem(copied.get(), name, stands.get()) == 0;
   });
-  return done ? copy : Ref<>();
 }
 
 }  // namespace stator

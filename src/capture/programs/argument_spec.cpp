@@ -34,14 +34,17 @@ bool ArgumentSpec::each_item(PyObject* value, Visit&& visit) const {
     return is_alike(value) &&
            each_part(value, [&](PyObject* item) { return visit(children_[part++], item); });
   }
-  Ref<> dict = Ref<>::share(value);
-  if (kind_ == Kind::instance) dict = attributes_of(value);
-  if (!dict || PyDict_GET_SIZE(dict.get()) != static_cast<Py_ssize_t>(children_.size())) return false;
   size_t i = 0;
-  return each_pair(dict.get(), [&](PyObject* key, PyObject* item) {
-    const bool same_key = expect(keys_[i].get()).matches(key);
-    return same_key && visit(children_[i++], item);
-  });
+  const auto each_in = [&](PyObject* dict, size_t count) {
+    return dict != nullptr && PyDict_GET_SIZE(dict) == static_cast<Py_ssize_t>(count) &&
+           each_pair(dict, [&](PyObject* key, PyObject* item) {
+             const bool same_key = expect(keys_[i].get()).matches(key);
+             return same_key && visit(children_[i++], item);
+           });
+  };
+  if (kind_ == Kind::dict && !each_in(value, items_.value_or(children_.size()))) return false;
+  return (kind_ == Kind::dict && !items_) ||
+         each_in(attributes_of(value).get(), children_.size() - items_.value_or(0));
 }
 
 bool ArgumentSpec::is_same(PyObject* value) const {

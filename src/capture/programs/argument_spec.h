@@ -9,6 +9,7 @@
 #define STATOR_CAPTURE_PROGRAMS_ARGUMENT_SPEC_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -73,6 +74,7 @@ class ArgumentSpec {
   Ref<> copy_set(PyObject* value);
   Ref<> copy_mapping(PyObject* value, bool whole, ArgumentsInCapture& in);
   Ref<> copy_instance(PyObject* value, bool whole, ArgumentsInCapture& in);
+  bool copy_attributes(PyObject* value, PyObject* copy, bool whole, ArgumentsInCapture& in);
   Ref<> copy_function(PyObject* value, ArgumentsInCapture& in);
   Ref<> copy_method(PyObject* value, bool whole, ArgumentsInCapture& in);
   Ref<> describe_child(PyObject* item, const std::string& key, bool whole, ArgumentsInCapture& in);
@@ -102,6 +104,8 @@ class ArgumentSpec {
   std::vector<ArgumentSpec> children_;
   // Of a dictionary, items of a set, names of an instance's attributes or of a function's keyword defaults.
   std::vector<Ref<>> keys_;
+  // Of a dictionary that has attributes as well, which come behind its items: how many items.
+  std::optional<size_t> items_;
 };
 
 }  // namespace stator

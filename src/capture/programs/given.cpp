@@ -29,6 +29,12 @@ void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& pat
     deeper.keys.push_back(std::move(key));
     add(inner, inner_real, deeper);
   };
+  const auto descend_to_attributes = [&] {
+    const Ref<> attributes = attributes_of(stands), real_attributes = attributes_of(real);
+    if (!attributes || !real_attributes) return;
+    paths_.emplace(stands, path);
+    descend({}, attributes.get(), real_attributes.get());
+  };
   if (PyTuple_Check(real) || PyList_CheckExact(real)) {
     paths_.emplace(stands, path);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(real); i++) {
@@ -37,12 +43,13 @@ void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& pat
     }
   } else if (PySet_CheckExact(real)) {
     paths_.emplace(stands, path);
-  } else if (is_plain_dict(real)) {
+  } else if (PyDict_Check(real)) {
     paths_.emplace(stands, path);
     each_pair(real, [&](PyObject* key, PyObject* value) {
       if (PyObject* inner = PyDict_GetItemWithError(stands, key)) descend(Ref<>::share(key), inner, value);
       return true;
     });
+    if (!is_plain_dict(real)) descend_to_attributes();
   } else if (PyFunction_Check(real)) {
     paths_.emplace(stands, path);
     PyObject* cells = PyFunction_GET_CLOSURE(stands);
@@ -54,10 +61,7 @@ void GivenContainers::add(PyObject* stands, PyObject* real, const GivenPath& pat
     paths_.emplace(stands, path);
     descend(Ref<>::steal(PyLong_FromLong(0)), PyMethod_GET_SELF(stands), PyMethod_GET_SELF(real));
   } else if (Py_TYPE(real)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    const Ref<> attributes = attributes_of(stands), real_attributes = attributes_of(real);
-    if (!attributes || !real_attributes) return;
-    paths_.emplace(stands, path);
-    descend({}, attributes.get(), real_attributes.get());
+    descend_to_attributes();
   }
 }
 
