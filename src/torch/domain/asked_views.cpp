@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "torch/domain/tensor_method.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
 
@@ -14,10 +15,6 @@ namespace stator {
 namespace {
 
 constexpr std::string_view kName = "_is_view";
-
-bool is_tensor(PyObject* object) {
-  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
-}
 
 // `original` is torch's method.
 PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count) {
@@ -44,15 +41,8 @@ PyMethodDef instead = {"_is_view", reinterpret_cast<PyCFunction>(reinterpret_cas
 }  // namespace
 
 Ref<> asks_for_view(PyObject* callable) {
-  std::string_view name;
   if (is_asking_for_view(callable)) return {};
-  if (PyCFunction_Check(callable)) {
-    const auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
-    if (function->m_self != nullptr && is_tensor(function->m_self)) name = function->m_ml->ml_name;
-  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
-             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(THPVariableClass), PyDescr_TYPE(callable))) {
-    name = reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_name;
-  }
+  const std::string_view name = tensor_method_name(callable);
   return name == kName ? Ref<>::steal(PyCFunction_New(&instead, callable)) : Ref<>();
 }
 

@@ -9,6 +9,7 @@
 
 #include "capture/recording/module_attribute.h"
 #include "torch/domain/sym_python.h"
+#include "torch/domain/tensor_method.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
 
@@ -16,10 +17,6 @@ namespace stator {
 namespace {
 
 constexpr std::string_view kName = "new_tensor", kOldName = "new";
-
-bool is_tensor(PyObject* object) {
-  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
-}
 
 // Gives the keyword the tensor's own attribute where the program gives none.
 bool set_default(PyObject* keywords, const char* name, PyObject* tensor) {
@@ -83,15 +80,8 @@ PyMethodDef instead = {"new_tensor", reinterpret_cast<PyCFunction>(reinterpret_c
 }  // namespace
 
 Ref<> makes_new_tensor(PyObject* callable) {
-  std::string_view name;
   if (is_new_tensor(callable)) return {};
-  if (PyCFunction_Check(callable)) {
-    const auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
-    if (function->m_self != nullptr && is_tensor(function->m_self)) name = function->m_ml->ml_name;
-  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
-             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(THPVariableClass), PyDescr_TYPE(callable))) {
-    name = reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_name;
-  }
+  const std::string_view name = tensor_method_name(callable);
   PyMethodDef* method = name == kName ? &instead : name == kOldName ? &old_instead : nullptr;
   return method != nullptr ? Ref<>::steal(PyCFunction_New(method, callable)) : Ref<>();
 }

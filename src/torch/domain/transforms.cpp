@@ -131,8 +131,7 @@ class InThisThread {
 
 // torch starts the engine's threads for devices once in a process, for the first of its engines that is
 // asked: that must be Python's, or no backward on a device works from then on. It starts them without the
-// GIL, which a capture keeps; the capture is given up, and
-// tried again once they are there.
+// GIL, which a capture keeps; the capture is given up, and tried again once they are there.
 class PythonsEngine : public autograd::Engine {
  public:
   static bool is_ready() {
