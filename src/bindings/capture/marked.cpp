@@ -11,6 +11,8 @@
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
 #include "capture/marks/mark.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -30,10 +32,10 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
   PyObject* function = marked(object)->function;
   if (Recording* recording = thread_context.recording) {
     if (marked(object)->mark == Mark::constant)
-      return recording->constant_result(function, arguments, flags, keywords);
+      return constant_result(*recording, function, arguments, flags, keywords);
     if (marked(object)->mark == Mark::opaque)
-      return recording->opaque_result(function, arguments, flags, keywords);
-    recording->stop(BreakCode::kDisabled);  // called by C code: a call by an instruction has stopped before
+      return opaque_result(*recording, function, arguments, flags, keywords);
+    stop(*recording, BreakCode::kDisabled);  // called by C code: a call by an instruction has stopped before
     return nullptr;
   }
   if (marked(object)->mark != Mark::disabled)

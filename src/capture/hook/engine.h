@@ -27,7 +27,7 @@ struct Binding {
 };
 
 class CalleeCaptures;
-class Recording;
+struct Recording;
 
 class ThreadContext {
  public:

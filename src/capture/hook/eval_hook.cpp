@@ -10,6 +10,8 @@
 #include "capture/hook/stack_segment.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/programs/callee_captures.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -51,7 +53,7 @@ bool is_finalizer(const Frame* frame) {
 }
 
 bool is_foreign_generator(Frame* frame, const Recording& recording) {
-  return frame->owner == STATOR_OWNED_BY_GENERATOR && !recording.is_fresh(cpython::generator_of(frame));
+  return frame->owner == STATOR_OWNED_BY_GENERATOR && !is_fresh(recording, cpython::generator_of(frame));
 }
 
 // The last words of something that died: a capture closes no generator but its own, and those it keeps.
@@ -117,9 +119,10 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
       frame->function == context.binding->function) {
     return keep_bound_frame(*context.binding, frame);
   }
-  if (context.recording != nullptr && context.recording->outside()) return pass_on(thread, frame, throwflag);
+  if (context.recording != nullptr && context.recording->capture.runs_own_code())
+    return pass_on(thread, frame, throwflag);
   if (context.recording != nullptr && (is_last_word(frame, throwflag, *context.recording) ||
-                                       context.recording->domain().is_kernel(frame->code))) {
+                                       context.recording->domain.is_kernel(frame->code))) {
     // What dies meanwhile was none of the program's: its last words are not part of the capture. Nor is what
     // a kernel does beside calling operators.
     Recording* const recording = std::exchange(context.recording, nullptr);
@@ -132,15 +135,15 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
     return result;
   }
   if (context.recording != nullptr && is_foreign_generator(frame, *context.recording)) {
-    context.recording->stop_after_frame(BreakCode::kGenerator,
-                                        "one that existed before is resumed by C code");
+    stop_after_frame(*context.recording, BreakCode::kGenerator,
+                     "one that existed before is resumed by C code");
     return pass_on(thread, frame, throwflag);
   }
-  if (context.recording != nullptr && context.recording->domain().runs_plainly(frame->code))
+  if (context.recording != nullptr && context.recording->domain.runs_plainly(frame->code))
     return stator_evaluate(thread, frame, throwflag);
   if (cpython::tracing(thread, frame)) {
     if (context.recording != nullptr)
-      context.recording->stop_after_frame(BreakCode::kOpcode, "a tool is active");
+      stop_after_frame(*context.recording, BreakCode::kOpcode, "a tool is active");
     engine.statistics.passed++;
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
@@ -154,7 +157,7 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   }
   if (code == nullptr) {
     if (context.recording != nullptr)
-      context.recording->stop_after_frame(BreakCode::kOpcode, "a frame that CPython runs");
+      stop_after_frame(*context.recording, BreakCode::kOpcode, "a frame that CPython runs");
     engine.statistics.passed++;
     return pass_on(thread, frame, throwflag);
   }

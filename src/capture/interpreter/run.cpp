@@ -22,6 +22,10 @@
 #include "capture/interpreter/operators.h"
 #include "capture/interpreter/specialised.h"
 #include "capture/interpreter/statements.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/instructions.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -99,7 +103,7 @@ template <class How>
 bool attend(PyThreadState* thread, [[maybe_unused]] cpython::EvalBreaker breaker) {
   if constexpr (How::kCaptures) {
     if (!stator_wants_more_than_gil(thread)) return true;
-    return thread_context.recording->stop(BreakCode::kAsynchronousEvent);
+    return stop(*thread_context.recording, BreakCode::kAsynchronousEvent);
   }
   return give_attention(thread);
 }
@@ -148,16 +152,16 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   } while (0)
 #define POP() (*--sp)
 #define TOP(n) (sp[-(n)])
-#define DISPATCH()                                               \
-  do {                                                           \
-    if constexpr (How::kCountsInstructions) {                    \
-      if (budget >= 0 && budget-- == 0) goto hand_over_at_limit; \
-    }                                                            \
-    cpython::stand_on(frame, ip->at);                            \
-    if constexpr (How::kCaptures) {                              \
-      if (!recording->before(*ip, frame, sp)) goto error;        \
-    }                                                            \
-    goto* labels[static_cast<int>(ip->opcode)];                  \
+#define DISPATCH()                                                     \
+  do {                                                                 \
+    if constexpr (How::kCountsInstructions) {                          \
+      if (budget >= 0 && budget-- == 0) goto hand_over_at_limit;       \
+    }                                                                  \
+    cpython::stand_on(frame, ip->at);                                  \
+    if constexpr (How::kCaptures) {                                    \
+      if (!before_instruction(*recording, *ip, frame, sp)) goto error; \
+    }                                                                  \
+    goto* labels[static_cast<int>(ip->opcode)];                        \
   } while (0)
 #define NEXT()  \
   do {          \
@@ -210,9 +214,9 @@ enter_frame:
   }
   ip = code->at_unit(cpython::next_unit(frame));
   if constexpr (How::kCaptures) {
-    recording->note_levels(cpython::python_recursion(thread));
-    if (!recording->entering(frame, first_argument(frame))) goto error;
-    if (ip == code->instructions.data()) recording->bound(frame);
+    recording->fewest_levels = std::min(recording->fewest_levels, cpython::python_recursion(thread));
+    if (!entering(*recording, frame, first_argument(frame))) goto error;
+    if (ip == code->instructions.data()) bound(*recording, frame);
   }
   if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;
   DISPATCH();
@@ -235,7 +239,7 @@ enter_frame:
 // ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
-  if constexpr (How::kCaptures) recording->note_error();
+  if constexpr (How::kCaptures) note_error(*recording);
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report
   // a call.
@@ -245,7 +249,7 @@ error:
 unwind : {
   const Handler* handler = code->handler_at(ip->at);
   if constexpr (How::kCaptures) {
-    if (recording->stopped().happened())
+    if (recording->stopped.happened())
       handler = nullptr;  // not the program's exception: no handler of it sees it
   }
   raise_at_entry = false;
@@ -328,7 +332,7 @@ hand_over_for_reason:
   statistics.by_reason[static_cast<size_t>(reason)]++;
 hand_over:
   if constexpr (How::kCaptures) {
-    recording->stop(BreakCode::kOpcode, "the frame was handed over");
+    stop(*recording, BreakCode::kOpcode, "the frame was handed over");
     goto error;
   }
   // CPython takes the frame at this instruction and runs it to its end.
@@ -344,7 +348,7 @@ continue_in_cpython : {
   result = leave_to_cpython(thread, frame);
   if constexpr (How::kCaptures) {
     // One that C code asked for, to resume it later, comes back through no instruction.
-    if (ip->opcode == Opcode::RETURN_GENERATOR && result != nullptr) recording->make_fresh(result);
+    if (ip->opcode == Opcode::RETURN_GENERATOR && result != nullptr) make_fresh(*recording, result);
   }
   if (frame == entry) goto leave;
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);

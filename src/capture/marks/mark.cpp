@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "capture/hook/engine.h"
+#include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -30,8 +31,8 @@ PyObject* call_marked(PyObject* function, PyObject* const* arguments, size_t fla
   Recording* recording = thread_context.recording;
   if (recording == nullptr) return usual_vectorcall(function, arguments, flags, keywords);
   if (marked_functions()[function] == Mark::opaque)
-    return recording->opaque_result(function, arguments, flags, keywords);
-  return recording->constant_result(function, arguments, flags, keywords);
+    return opaque_result(*recording, function, arguments, flags, keywords);
+  return constant_result(*recording, function, arguments, flags, keywords);
 }
 
 }  // namespace

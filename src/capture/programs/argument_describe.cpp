@@ -7,6 +7,9 @@
 #include "capture/programs/argument_spec.h"
 #include "capture/programs/function_parts.h"
 #include "capture/programs/given.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/tensor_attributes.h"
 
 namespace stator {
 namespace {
@@ -88,25 +91,25 @@ Ref<> ArgumentSpec::describe_child(PyObject* item, const std::string& key, bool 
 Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whole, ArgumentsInCapture& in,
                              ArgumentSpec& spec) {
   spec.name_ = name;
-  const Domain& domain = in.recording.domain();
+  const Domain& domain = in.recording.domain;
   if (in.by_identity.count(value) != 0) return spec.describe_object(value, in);
   if (domain.is_tensor(value)) {
     spec.kind_ = Kind::tensor;
     in.tensors.push_back(value);
     uint64_t changing = in.varying.sizes(name);
     if (in.varying.policy != DynamicSizes::never) changing = domain.marked_sizes(value, changing);
-    if (changing != 0) in.recording.expect_symbols();
+    if (changing != 0) in.recording.has_symbols = true;
     Ref<> tracer = in.capture.input(value, name, changing, spec.guard_);
     if (!spec.guard_) {
-      if (!PyErr_Occurred()) in.recording.stop(BreakCode::kTensorSubclass, name);
+      if (!PyErr_Occurred()) stop(in.recording, BreakCode::kTensorSubclass, name);
       return {};
     }
-    if (tracer) in.recording.make_given_tensor(tracer.get(), value, name);
+    if (tracer) make_given_tensor(in.recording, tracer.get(), value, name);
     return tracer;
   }
   if (Ref<> stands; spec.describe_number(value, in, stands)) return stands;
   if (is_constant(value)) {
-    in.recording.note_constant(value, nullptr, nullptr);
+    note_constant(in.recording, value, nullptr, nullptr);
     spec.kind_ = Kind::constant;
     spec.expected_ = expect(value);
     return Ref<>::share(value);
@@ -139,7 +142,7 @@ Ref<> ArgumentSpec::describe(PyObject* value, const std::string& name, bool whol
                : is_set    ? spec.copy_set(value)
                : is_dict   ? spec.copy_mapping(value, whole, in)
                            : spec.copy_sequence(value, whole, in);
-  if (copy) in.recording.make_given(copy.get());
+  if (copy) make_given(in.recording, copy.get());
   return copy;
 }
 
@@ -149,7 +152,7 @@ bool ArgumentSpec::describe_number(PyObject* value, ArgumentsInCapture& in, Ref<
   DomainCapture::NumberSymbol symbol = in.capture.number(value, name_);
   if (PyErr_Occurred()) return true;
   if (!symbol.stands) return false;
-  in.recording.expect_symbols();
+  in.recording.has_symbols = true;
   kind_ = Kind::number;
   is_real_ = symbol.is_real;
   symbol_ = symbol.index;
@@ -167,12 +170,12 @@ Ref<> ArgumentSpec::describe_object(PyObject* value, ArgumentsInCapture& in) {
     PyErr_Clear();
     if (PyTraceBack_Check(value) || PyFrame_Check(value)) {
       // It keeps the locals of frames, and nobody may keep it.
-      in.recording.stop(BreakCode::kFrameIntrospection, name_);
+      stop(in.recording, BreakCode::kFrameIntrospection, name_);
       return {};
     }
     kept_ = Ref<>::share(value);
   }
-  in.recording.pin(value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name_.c_str()))});
+  pin(in.recording, value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name_.c_str()))});
   return Ref<>::share(value);
 }
 
@@ -212,8 +215,8 @@ Ref<> ArgumentSpec::copy_mapping(PyObject* value, bool whole, ArgumentsInCapture
       none ? (is_ordered ? PyODict_Type : PyDict_Type).tp_new(Py_TYPE(value), none.get(), nullptr) : nullptr);
   const bool done = copy && each_pair(value, [&](PyObject* key, PyObject* item) {
                       if (!is_constant(key))
-                        return in.recording.stop(BreakCode::kUnguardable,
-                                                 "a dictionary argument with keys that are no constants");
+                        return stop(in.recording, BreakCode::kUnguardable,
+                                    "a dictionary argument with keys that are no constants");
                       keys_.push_back(Ref<>::share(key));
                       const Ref<> stands = describe_child(item, "[" + repr_of(key) + "]", whole, in);
                       return stands && (is_ordered ? PyODict_SetItem(copy.get(), key, stands.get())
@@ -235,8 +238,8 @@ bool ArgumentSpec::copy_attributes(PyObject* value, PyObject* copy, bool whole, 
   const Ref<> attributes = attributes_of(value), copied = attributes_of(copy);
   if (!attributes || !copied) return false;
   // The class leads to its methods.
-  in.recording.pin(reinterpret_cast<PyObject*>(Py_TYPE(value)), {Origin::type_of, value, {}});
-  in.recording.make_given(copied.get());
+  pin(in.recording, reinterpret_cast<PyObject*>(Py_TYPE(value)), {Origin::type_of, value, {}});
+  make_given(in.recording, copied.get());
   return each_pair(attributes.get(), [&](PyObject* name, PyObject* item) {
     keys_.push_back(Ref<>::share(name));
     const Ref<> stands = describe_child(item, std::string(".") + PyUnicode_AsUTF8(name), whole, in);

@@ -2,6 +2,8 @@
 // make anew for every call.
 #include "capture/programs/argument_spec.h"
 #include "capture/programs/function_parts.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
 
 namespace stator {
 
@@ -49,12 +51,11 @@ Ref<> ArgumentSpec::copy_function(PyObject* value, ArgumentsInCapture& in) {
   };
   if (!set(function->func_closure, PyFunction_SetClosure, in_cell)) return {};
   for (PyObject* dict : {function->func_globals, function->func_builtins})
-    in.recording.pin(
-        dict,
+    pin(in.recording, dict,
         {Origin::root, nullptr,
          Ref<>::steal(PyUnicode_FromFormat(
              "%s.%s", name_.c_str(), dict == function->func_globals ? "__globals__" : "__builtins__"))});
-  in.recording.make_given_function(copy.get(), value);
+  make_given_function(in.recording, copy.get(), value);
   return copy;
 }
 

@@ -10,6 +10,12 @@
 #include "capture/hook/engine.h"
 #include "capture/programs/argument_names.h"
 #include "capture/programs/plain_scope.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/recording.h"
+#include "capture/recording/sources.h"
+#include "capture/recording/waiting_generators.h"
 
 namespace stator {
 namespace {
@@ -72,19 +78,20 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
                  {},
                  {},
                  {}} {
-  recording_.expect_changes(arguments_.varying, by_identity);
+  recording_.varying = &arguments_.varying;
+  recording_.by_identity = &by_identity;
 }
 
 std::unique_ptr<Entry> CaptureAttempt::make() {
   entry_->modes_ = domain_.modes();
   entry_->keywords_ = Ref<>::share(call_.keywords);
-  recording_.pin(function_, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
+  pin(recording_, function_, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
   if (PyMethod_Check(function_)) {  // it is kept with the compiled function, and so is what it binds
     for (const auto& [part, name] : {std::pair{PyMethod_GET_FUNCTION(function_), "__func__"},
                                      std::pair{PyMethod_GET_SELF(function_), "__self__"}})
-      recording_.pin(part, {Origin::attribute, function_, Ref<>::steal(PyUnicode_FromString(name))});
+      pin(recording_, part, {Origin::attribute, function_, Ref<>::steal(PyUnicode_FromString(name))});
   }
-  if (options_.by_structure) recording_.know_by_structure(reinterpret_cast<PyFunctionObject*>(function_));
+  if (options_.by_structure) know_by_structure(recording_, reinterpret_cast<PyFunctionObject*>(function_));
   if (!describe_arguments() || !run_function() || !describe_results() || !lift_inputs() || !seal() ||
       !compile())
     return nullptr;
@@ -92,10 +99,10 @@ std::unique_ptr<Entry> CaptureAttempt::make() {
 }
 
 bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
-  recording_.abandon();
-  Engine::get().statistics.unrestored += recording_.journal().roll_back();
+  abandon(recording_);
+  Engine::get().statistics.unrestored += recording_.journal.roll_back();
   if (PyErr_Occurred()) PyErr_Clear();
-  if (!recording_.stopped().happened()) recording_.stop(code, std::move(detail));
+  if (!recording_.stopped.happened()) stop(recording_, code, std::move(detail));
   PyErr_Clear();
   return false;
 }
@@ -133,26 +140,25 @@ bool CaptureAttempt::run_function() {
     result_ = Ref<>::steal(
         PyObject_Vectorcall(function_, given.data(), static_cast<size_t>(call_.positional), call_.keywords));
   }
-  recording_.leave();
-  entry_->levels_ = std::max(0, levels - recording_.fewest_levels());
-  for (const Ref<>& tensor : recording_.placed_tensors()) arguments_.tensors.push_back(tensor.get());
+  leave(recording_);
+  entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
+  for (const Ref<>& tensor : recording_.placed.tensors) arguments_.tensors.push_back(tensor.get());
   for (PyObject* tensor : arguments_.tensors) {
-    if (recording_.is_pinned(tensor)) arguments_.repeated.insert(tensor);
+    if (is_pinned(recording_, tensor)) arguments_.repeated.insert(tensor);
   }
-  for (PyObject* tensor : recording_.wanted_by_identity()) arguments_.repeated.insert(tensor);
+  for (PyObject* tensor : recording_.wanted_by_identity) arguments_.repeated.insert(tensor);
   for (PyObject* container : arguments_.copied) {
-    if (recording_.is_pinned(container)) arguments_.repeated.insert(container);
+    if (is_pinned(recording_, container)) arguments_.repeated.insert(container);
   }
   if (!arguments_.repeated.empty())
     return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   if (!result_) return give_up(BreakCode::kException, "the function raises");
-  if (recording_.stopped().happened()) return give_up(BreakCode::kOpcode, {});
+  if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture_.broken()) return give_up(broken->code, broken->detail);
-  if (recording_.holds_locks()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
-  if (recording_.leaves_generators())
-    return give_up(BreakCode::kGenerator, "one that waits in a try or with");
-  if (!entry_->effects_.collect(recording_.journal(), recording_)) return give_up(BreakCode::kInternal, {});
-  Engine::get().statistics.unrestored += recording_.journal().roll_back();
+  if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
+  if (leaves_generators(recording_)) return give_up(BreakCode::kGenerator, "one that waits in a try or with");
+  if (!entry_->effects_.collect(recording_.journal, recording_)) return give_up(BreakCode::kInternal, {});
+  Engine::get().statistics.unrestored += recording_.journal.roll_back();
   return true;
 }
 
@@ -171,10 +177,10 @@ bool CaptureAttempt::describe_results() {
 bool CaptureAttempt::lift_inputs() {
   for (size_t i = 0; i < inputs_.size(); i++) {
     const Ref<>& tensor = inputs_[i];
-    sources_.push_back(tensor ? recording_.source(tensor.get()) : std::string());
+    sources_.push_back(tensor ? source(recording_, tensor.get()) : std::string());
     entry_->inputs_.push_back(tensor.get());
     if (!tensor) continue;
-    if (!recording_.is_pinned(tensor.get()))
+    if (!is_pinned(recording_, tensor.get()))
       return give_up(BreakCode::kUnguardable, "a tensor that is neither an argument nor reached through one");
     auto guard = domain_.guard(tensor.get());
     if (!guard) return give_up(BreakCode::kTensorSubclass, sources_.back());
@@ -183,10 +189,10 @@ bool CaptureAttempt::lift_inputs() {
   }
   // Tensors of which only the metadata was asked for.
   const std::unordered_set<PyObject*> guarded(entry_->inputs_.begin(), entry_->inputs_.end());
-  for (PyObject* tensor : recording_.looked_at()) {
+  for (PyObject* tensor : recording_.looked_at) {
     if (guarded.count(tensor) != 0) continue;
     auto guard = domain_.guard(tensor);
-    if (!guard) return give_up(BreakCode::kTensorSubclass, recording_.source(tensor));
+    if (!guard) return give_up(BreakCode::kTensorSubclass, source(recording_, tensor));
     entry_->guards_.add(PinnedTensorGuard{tensor, std::move(guard)}, tensor);
   }
   std::unordered_map<PyObject*, size_t> first;
@@ -201,20 +207,20 @@ bool CaptureAttempt::lift_inputs() {
   // What stand-ins may not stand for.
   const bool any_container = !arguments_.copied.empty();
   if (any_container || !arguments_.tensors.empty()) {
-    recording_.each_pinned([&](PyObject* object) {
+    for (const auto& [object, origin] : recording_.known.pinned) {
       if (any_container || domain_.is_tensor(object)) entry_->reached_.push_back(object);
-    });
+    }
     std::sort(entry_->reached_.begin(), entry_->reached_.end());
   }
   return true;
 }
 
 bool CaptureAttempt::seal() {
-  recording_.name_guards();
+  name_guards(recording_);
   entry_->note_lines(stack_);
   const std::vector<PyObject*> given(
       arguments_.tensors.begin(),
-      arguments_.tensors.end() - static_cast<ptrdiff_t>(recording_.placed_tensors().size()));
+      arguments_.tensors.end() - static_cast<ptrdiff_t>(recording_.placed.tensors.size()));
   return entry_->guards_.seal(domain_, given) ||
          give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
 }

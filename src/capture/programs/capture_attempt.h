@@ -20,10 +20,10 @@ class CaptureAttempt {
 
   // Nothing: stopped() says why. A Python error is set only where the backend raised one.
   std::unique_ptr<Entry> make();
-  const CaptureStop& stopped() const { return recording_.stopped(); }
-  const std::string& wanted_import() const { return recording_.wanted_import(); }
+  const CaptureStop& stopped() const { return recording_.stopped; }
+  const std::string& wanted_import() const { return recording_.wanted_import; }
   // What ended this one is known by now, and will not end another.
-  bool wants_another() const { return recording_.wants_another_attempt(); }
+  bool wants_another() const { return recording_.cached.was_unsound; }
   // Arguments that are given twice, or that the function also reaches by itself: another attempt must give
   // them as they are.
   const std::unordered_set<PyObject*>& one_and_the_same() const { return arguments_.repeated; }

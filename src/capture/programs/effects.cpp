@@ -3,6 +3,9 @@
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/symbols.h"
 
 namespace stator {
 
@@ -34,8 +37,8 @@ void Effects::collect_keys(const Written& written, const Recording& recording) {
     if (now == nullptr && written.removed) note(Kind::remove_key, object, key, {});
     if (moves(written, key, old)) continue;
     // What was read before and is back in its place needs no write.
-    if (now == nullptr || (now == old && recording.proves(object, key)) ||
-        recording.stand_in(object, key) == now)
+    if (now == nullptr || (now == old && recording.guards.reads_key(object, key)) ||
+        recording.placed.in(object, key) == now)
       continue;
     note(Kind::set_key, object, key, {Ref<>::share(now)});
   }
@@ -48,7 +51,7 @@ void Effects::collect_moved_keys(const Written& written, const Recording& record
   Py_ssize_t position = 0;
   PyObject* object = written.object.get();
   while (PyDict_Next(object, &position, &found, &value)) {
-    const Ref<> key = recording.key_of(found);
+    const Ref<> key = key_of(recording, found);
     PyObject* old = PyDict_GetItemWithError(written.keys.get(), key.get());
     if (old == nullptr || !moves(written, key.get(), old)) continue;
     note(Kind::remove_key, object, key.get(), {});
@@ -62,7 +65,7 @@ void Effects::collect_class(const Written& written, const Recording& recording) 
   Py_ssize_t position = 0;
   while (PyDict_Next(written.keys.get(), &position, &name, &old)) {
     PyObject* now = cpython::own_attribute(type, name);
-    if (now == nullptr || recording.stand_in(cpython::type_dict(type).get(), name) == now) continue;
+    if (now == nullptr || recording.placed.in(cpython::type_dict(type).get(), name) == now) continue;
     note(Kind::set_class_attribute, written.object.get(), name, {Ref<>::share(now)});
   }
 }
@@ -99,7 +102,7 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
           for (const auto& [index, old] : written.items) {
             const Ref<> key = Ref<>::steal(PyLong_FromSsize_t(index));
             PyObject* now = PyList_GET_ITEM(object, index);
-            if (key && recording.stand_in(object, key.get()) != now)
+            if (key && recording.placed.in(object, key.get()) != now)
               note(Kind::set_index, object, key.get(), {Ref<>::share(now)});
           }
         }
@@ -118,7 +121,7 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
         break;
       case Written::Kind::cell:
         finals.push_back(Ref<>::share(PyCell_GET(object)));
-        if (finals[0] && recording.stand_in(object, Py_None) == finals[0].get()) break;
+        if (finals[0] && recording.placed.in(object, Py_None) == finals[0].get()) break;
         note(Kind::set_cell, object, nullptr, std::move(finals));
         break;
       case Written::Kind::state:
@@ -126,7 +129,7 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
       case Written::Kind::slot:
         finals.push_back(read_slot(object, written.descriptor.get()));
         if (finals[0] &&
-            recording.stand_in(object, PyDescr_NAME(written.descriptor.get())) == finals[0].get())
+            recording.placed.in(object, PyDescr_NAME(written.descriptor.get())) == finals[0].get())
           break;
         note(Kind::set_slot, object, written.descriptor.get(), std::move(finals));
         break;
@@ -141,8 +144,8 @@ bool Effects::describe(Rebuild& rebuild, Rebuild::Capture& capture) {
     if (const GivenPath* path = capture.given.find(effect.target)) {
       effect.path = *path;
       effect.target = nullptr;
-    } else if (!capture.recording.is_pinned(effect.target)) {
-      return capture.recording.stop(BreakCode::kUnknownMutation, Py_TYPE(effect.target)->tp_name);
+    } else if (!is_pinned(capture.recording, effect.target)) {
+      return stop(capture.recording, BreakCode::kUnknownMutation, Py_TYPE(effect.target)->tp_name);
     }
     for (const Ref<>& value : effect.finals) {
       const size_t step = value ? rebuild.add(value.get(), capture) : kNothing;

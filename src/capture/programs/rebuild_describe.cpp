@@ -6,6 +6,10 @@
 #include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/programs/rebuild.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/plain_key.h"
 
 namespace stator {
@@ -13,13 +17,13 @@ namespace {
 
 // Nobody but the objects of the run can hold it.
 bool is_made_here(PyObject* value, const Recording& recording) {
-  return recording.is_fresh(value) || Py_REFCNT(value) == 1;
+  return is_fresh(recording, value) || Py_REFCNT(value) == 1;
 }
 
 // Making it anew runs no code of the user's.
 bool hashes_plainly(PyObject* key, const Recording& recording) {
-  return is_plain_key(key) || recording.is_pinned(key) || recording.domain().is_immutable(key) ||
-         recording.domain().is_tensor(key) || Py_TYPE(key)->tp_hash == PyBaseObject_Type.tp_hash;
+  return is_plain_key(key) || is_pinned(recording, key) || recording.domain.is_immutable(key) ||
+         recording.domain.is_tensor(key) || Py_TYPE(key)->tp_hash == PyBaseObject_Type.tp_hash;
 }
 
 // A method of a builtin type's object, such as `items.append`; functions of modules are bound to their
@@ -61,14 +65,14 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   steps_.emplace_back();
   Step& step = steps_.back();
   const auto stopped = [&] {
-    capture.recording.stop(BreakCode::kUnguardable,
-                           std::string("a result of type ") + Py_TYPE(value)->tp_name);
+    stop(capture.recording, BreakCode::kUnguardable,
+         std::string("a result of type ") + Py_TYPE(value)->tp_name);
     return kStopped;
   };
-  if (recording.domain().is_tensor(value) || recording.domain().is_symbolic(value)) {
+  if (recording.domain.is_tensor(value) || recording.domain.is_symbolic(value)) {
     step.kind = Kind::tensor;
     // A number that was only written somewhere is held by nobody once the writes are undone.
-    if (!recording.domain().is_tensor(value)) step.object = Ref<>::share(value);
+    if (!recording.domain.is_tensor(value)) step.object = Ref<>::share(value);
     step.tensor = capture.tensors.size();
     capture.tensors.push_back(value);
     return add_tensor_attributes(index, value, capture) ? index : kStopped;
@@ -84,26 +88,26 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
     step.path = *path;
     return index;
   }
-  if (PyLong_CheckExact(value) && recording.is_identity(value)) {
-    capture.recording.stop(BreakCode::kUnguardable, "the identity of an object made here is kept");
+  if (PyLong_CheckExact(value) && is_identity(recording, value)) {
+    stop(capture.recording, BreakCode::kUnguardable, "the identity of an object made here is kept");
     return kStopped;
   }
   if (PyTuple_CheckExact(value)) {
-    if (const auto [container, key] = recording.place_of(value); container != nullptr) {
+    if (const auto [container, key] = recording.placed.place_of(value); container != nullptr) {
       step.kind = Kind::placed;
       step.pinned = container;
       step.object = Ref<>::share(key);
       return index;
     }
   }
-  if ((PyCell_Check(value) || PyFunction_Check(value)) && !capture.recording.may_outlive(value))
+  if ((PyCell_Check(value) || PyFunction_Check(value)) && !may_outlive(capture.recording, value))
     return kStopped;
-  if (recording.is_pinned(value) && !is_constant(value)) {
+  if (is_pinned(recording, value) && !is_constant(value)) {
     step.kind = Kind::pinned;
     step.pinned = value;
     return index;
   }
-  if (is_constant(value) || recording.domain().is_immutable(value) || PyRange_Check(value) ||
+  if (is_constant(value) || recording.domain.is_immutable(value) || PyRange_Check(value) ||
       PyCode_Check(value) || is_static_type(value) ||
       (PyCFunction_Check(value) && !is_bound_builtin(value))) {
     step.kind = Kind::object;
@@ -186,7 +190,7 @@ void Rebuild::keep_constants(size_t index) {
 
 // Those of a tensor that was made in the run.
 bool Rebuild::add_tensor_attributes(size_t step, PyObject* value, Capture& capture) {
-  PyObject** dict = capture.recording.is_fresh(value) ? _PyObject_GetDictPtr(value) : nullptr;
+  PyObject** dict = is_fresh(capture.recording, value) ? _PyObject_GetDictPtr(value) : nullptr;
   if (dict == nullptr || *dict == nullptr || PyDict_GET_SIZE(*dict) == 0) return true;
   filled_.push_back(step);
   return add_attributes(step, value, capture);
@@ -211,11 +215,11 @@ bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
   Py_ssize_t position = 0;
   const auto key_part = [&] {
     if (hashes_plainly(key, capture.recording)) return part(key);
-    return capture.recording.stop(BreakCode::kUnguardable, "a result with keys of the program's own type");
+    return stop(capture.recording, BreakCode::kUnguardable, "a result with keys of the program's own type");
   };
   if (PyODict_Check(value)) {
     if (!cpython::order_is_readable())
-      return capture.recording.stop(BreakCode::kUnguardable, "the order of an OrderedDict");
+      return stop(capture.recording, BreakCode::kUnguardable, "the order of an OrderedDict");
     for (const cpython::OrderNode* node = cpython::ordered(value)->first; node != nullptr;
          node = node->next) {
       key = node->key;
@@ -258,7 +262,7 @@ bool Rebuild::add_instance(size_t step, PyObject* value, Capture& capture) {
   }
   PyTypeObject* base = storage_base(type);
   const auto refuse = [&] {
-    return capture.recording.stop(BreakCode::kUnguardable, std::string("a result of type ") + type->tp_name);
+    return stop(capture.recording, BreakCode::kUnguardable, std::string("a result of type ") + type->tp_name);
   };
   for (PyTypeObject* at = type; at != base; at = at->tp_base) {
     if (at == nullptr || !cpython::is_python_class(at)) return refuse();
@@ -281,7 +285,7 @@ bool Rebuild::add_attributes(size_t step, PyObject* value, Capture& capture) {
     PyErr_Clear();
     return true;
   }
-  capture.recording.make_fresh(attributes.get());
+  make_fresh(capture.recording, attributes.get());
   // Attributes are set one by one, which makes no dictionary, unless the class would take them for its own
   // or the dictionary itself is at hand already.
   bool settable = capture.made.count(attributes.get()) == 0;

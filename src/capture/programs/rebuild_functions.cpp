@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "capture/programs/rebuild.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
 
 namespace stator {
 namespace {
@@ -44,9 +46,9 @@ bool Rebuild::add_cell(size_t step, PyObject* cell, Capture& capture) {
 
 bool Rebuild::add_function(size_t step, PyObject* function, Capture& capture) {
   PyObject* globals = PyFunction_GET_GLOBALS(function);
-  if (!capture.recording.is_fresh(function) || !capture.recording.is_pinned(globals) ||
+  if (!is_fresh(capture.recording, function) || !is_pinned(capture.recording, globals) ||
       has_type_parameters(function))
-    return capture.recording.stop(BreakCode::kUnguardable, "a result of type function");
+    return stop(capture.recording, BreakCode::kUnguardable, "a result of type function");
   steps_[step].kind = Kind::function;
   steps_[step].object = Ref<>::share(PyFunction_GET_CODE(function));
   steps_[step].pinned = globals;
@@ -98,7 +100,7 @@ bool Rebuild::add_annotation(size_t step, PyObject* value, Capture& capture) {
     const auto origin = Ref<>::steal(PyObject_GetAttrString(value, "__origin__"));
     const auto unpacked = Ref<>::steal(PyObject_GetAttrString(value, "__unpacked__"));
     if (!origin || unpacked.get() != Py_False)
-      return capture.recording.stop(BreakCode::kUnguardable, "a result of type types.GenericAlias");
+      return stop(capture.recording, BreakCode::kUnguardable, "a result of type types.GenericAlias");
     if (!part(origin.get()) || !part(arguments.get())) return false;
   } else {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.get()); i++) {

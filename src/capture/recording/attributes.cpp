@@ -1,11 +1,26 @@
 // capture/recording/attributes.cpp: attribute lookups, each step of which is guarded.
+#include "capture/recording/attributes.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/class_attributes.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/places.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/tensor_attributes.h"
+#include "capture/recording/type_aliases.h"
 
 namespace stator {
+
+static bool read_super_attribute(Recording& recording, PyObject* super, PyObject* name);
+static bool read_through(Recording& recording, PyObject* descriptor, PyObject* owner, PyObject* name);
+static bool read_function_attribute(Recording& recording, PyObject* function, PyObject* name);
 
 // By object.__getattribute__, or by Python code, which is captured as it runs; C code of a class's own (that
 // of threading.local, say) may look anywhere.
@@ -29,129 +44,134 @@ static bool can_get_another_class(PyObject* object) {
   return flags & Py_TPFLAGS_HEAPTYPE && !(flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
-void Recording::read_class_of(PyObject* object) {
-  if (!is_fresh(object) && guards_.once(reinterpret_cast<const char*>(object) + 2))
-    guards_.add(guard_of(object), object);
+static void read_class_of(Recording& recording, PyObject* object) {
+  if (!is_fresh(recording, object) && recording.guards.once(reinterpret_cast<const char*>(object) + 2))
+    recording.guards.add(guard_of(recording, object), object);
 }
 
 // A value that was found on a class: what its own class defines makes it a descriptor or not.
-bool Recording::read_kind(PyObject* value) {
+static bool read_kind(Recording& recording, PyObject* value) {
   if (!can_get_another_class(value)) return true;
-  if (!read_type(Py_TYPE(value))) return false;
-  read_class_of(value);
+  if (!read_type(recording, Py_TYPE(value))) return false;
+  read_class_of(recording, value);
   return true;
 }
 
-bool Recording::read_attribute(PyObject* owner, PyObject* name) {
+bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   if (PyModule_Check(owner)) {
     PyObject* dict = PyModule_GetDict(owner);
-    if (!is_known(owner)) return stop(BreakCode::kUnguardable, "a module of unknown origin is read");
-    pin(dict, {Origin::dict_of, owner, {}});
-    read_class_of(owner);  // a module's class may be assigned
+    if (!is_known(recording, owner))
+      return stop(recording, BreakCode::kUnguardable, "a module of unknown origin is read");
+    pin(recording, dict, {Origin::dict_of, owner, {}});
+    read_class_of(recording, owner);  // a module's class may be assigned
     if (Py_TYPE(owner) != &PyModule_Type) {
-      if (!read_type(Py_TYPE(owner))) return false;
+      if (!read_type(recording, Py_TYPE(owner))) return false;
       PyObject* on_type = _PyType_Lookup(Py_TYPE(owner), name);
-      if (on_type != nullptr && !pin_class_attribute(Py_TYPE(owner), on_type, name)) return false;
+      if (on_type != nullptr && !pin_class_attribute(recording, Py_TYPE(owner), on_type, name)) return false;
     }
-    return read_dict_item(dict, name);
+    return read_dict_item(recording, dict, name);
   }
   if (PyType_Check(owner)) {
     auto* type = reinterpret_cast<PyTypeObject*>(owner);
-    if (!read_type(type) || !read_type(Py_TYPE(owner))) return false;
-    if (can_get_another_class(owner)) read_class_of(owner);
-    if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) classes_.give_out(type);
+    if (!read_type(recording, type) || !read_type(recording, Py_TYPE(owner))) return false;
+    if (can_get_another_class(owner)) read_class_of(recording, owner);
+    if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) recording.classes.give_out(type);
     PyObject* const value = _PyType_Lookup(type, name);
     PyObject* const on_metaclass = _PyType_Lookup(Py_TYPE(owner), name);
-    if (on_metaclass != nullptr && !read_kind(on_metaclass)) return false;
+    if (on_metaclass != nullptr && !read_kind(recording, on_metaclass)) return false;
     PyObject* const found = value != nullptr ? value : on_metaclass;
-    return found == nullptr || pin_class_attribute(type, found, name);
+    return found == nullptr || pin_class_attribute(recording, type, found, name);
   }
-  if (domain_.is_tensor(owner)) return read_tensor_attribute(owner, name);
-  if (never_changes(owner)) {
+  if (recording.domain.is_tensor(owner)) return read_tensor_attribute(recording, owner, name);
+  if (never_changes(recording, owner)) {
     // Bound methods lead to a function and an object.
-    if (Py_IS_TYPE(owner, &PyMethod_Type) && is_pinned(owner)) {
-      pin(PyMethod_GET_FUNCTION(owner),
+    if (Py_IS_TYPE(owner, &PyMethod_Type) && is_pinned(recording, owner)) {
+      pin(recording, PyMethod_GET_FUNCTION(owner),
           {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__func__"))});
-      pin(PyMethod_GET_SELF(owner),
+      pin(recording, PyMethod_GET_SELF(owner),
           {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__self__"))});
     }
     return true;
   }
-  if (PyFunction_Check(owner)) return read_function_attribute(owner, name);
-  if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(owner, name);
-  if (cpython::is_type_alias(owner)) return read_alias_attribute(owner, name);
-  return read_instance_attribute(owner, name);
+  if (PyFunction_Check(owner)) return read_function_attribute(recording, owner, name);
+  if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(recording, owner, name);
+  if (cpython::is_type_alias(owner)) return read_alias_attribute(recording, owner, name);
+  return read_instance_attribute(recording, owner, name);
 }
 
 // Attributes of functions that can be assigned to and stand in no dictionary.
-bool Recording::read_function_attribute(PyObject* object, PyObject* name) {
+static bool read_function_attribute(Recording& recording, PyObject* object, PyObject* name) {
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
-  if (!is_no_stand_in(object)) return false;
-  if (function == proven_function_)
-    return stop(BreakCode::kUnguardable, "an attribute of a function that may be made anew on every call");
-  if (!entering(function, nullptr)) return false;
+  if (!is_no_stand_in(recording, object)) return false;
+  if (function == recording.known.proven_function)
+    return stop(recording, BreakCode::kUnguardable,
+                "an attribute of a function that may be made anew on every call");
+  if (!entering(recording, function, nullptr)) return false;
   const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
   if (is("__annotations__")) {
     // The first read may make a dictionary of what the compiler left.
     auto made = Ref<>::steal(PyObject_GetAttr(object, name));
     if (!made) return false;
-    if (is_fresh(object)) {
-      make_fresh(made.get());
+    if (is_fresh(recording, object)) {
+      make_fresh(recording, made.get());
     } else {
-      read_field(object, &function->func_annotations, "__annotations__");
+      read_field(recording, object, &function->func_annotations, "__annotations__");
     }
     return true;
   }
-  if (is("__dict__") && is_fresh(object)) {
+  if (is("__dict__") && is_fresh(recording, object)) {
     auto dict = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
     if (!dict) return false;
-    make_fresh(dict.get());
+    make_fresh(recording, dict.get());
     return true;
   }
-  if (is_fresh(object)) return true;
-  if (is("__name__")) read_field(object, &function->func_name, "__name__");
-  if (is("__qualname__")) read_field(object, &function->func_qualname, "__qualname__");
-  if (is("__module__")) read_field(object, &function->func_module, "__module__");
-  if (is("__doc__")) read_field(object, &function->func_doc, "__doc__");
+  if (is_fresh(recording, object)) return true;
+  if (is("__name__")) read_field(recording, object, &function->func_name, "__name__");
+  if (is("__qualname__")) read_field(recording, object, &function->func_qualname, "__qualname__");
+  if (is("__module__")) read_field(recording, object, &function->func_module, "__module__");
+  if (is("__doc__")) read_field(recording, object, &function->func_doc, "__doc__");
   if (is("__closure__") && function->func_closure != nullptr)
-    pin(function->func_closure, {Origin::attribute, object, Ref<>::share(name)});
-  return read_instance_attribute(object, name);
+    pin(recording, function->func_closure, {Origin::attribute, object, Ref<>::share(name)});
+  return read_instance_attribute(recording, object, name);
 }
 
 // An attribute of an object made here is written or deleted: what its class has under that name may have code
 // of its own.
-bool Recording::read_setter(PyObject* owner, PyObject* name) {
-  if (!read_behaviour(owner)) return false;
-  if (domain_.is_tensor(owner) || PyModule_Check(owner) || PyType_Check(owner)) return true;
+bool read_setter(Recording& recording, PyObject* owner, PyObject* name) {
+  if (!read_behaviour(recording, owner)) return false;
+  if (recording.domain.is_tensor(owner) || PyModule_Check(owner) || PyType_Check(owner)) return true;
   PyObject* on_type = _PyType_Lookup(Py_TYPE(owner), name);
   if (on_type == nullptr) return true;
-  if (!pin_class_attribute(Py_TYPE(owner), on_type, name)) return false;
-  return Py_TYPE(on_type)->tp_descr_set == nullptr || read_behaviour(on_type);
+  if (!pin_class_attribute(recording, Py_TYPE(owner), on_type, name)) return false;
+  return Py_TYPE(on_type)->tp_descr_set == nullptr || read_behaviour(recording, on_type);
 }
 
 // The lookup of super(): the classes behind one of them in the order of the object's class.
-bool Recording::read_super_attribute(PyObject* super, PyObject* name) {
+static bool read_super_attribute(Recording& recording, PyObject* super, PyObject* name) {
   auto after = Ref<>::steal(PyObject_GetAttrString(super, "__thisclass__"));
   auto of = Ref<>::steal(PyObject_GetAttrString(super, "__self_class__"));
   if (!after || !of) return false;
-  if (!PyType_Check(of.get())) return stop(BreakCode::kUnguardable, "super() without an object");
+  if (!PyType_Check(of.get())) return stop(recording, BreakCode::kUnguardable, "super() without an object");
   auto object = Ref<>::steal(PyObject_GetAttrString(super, "__self__"));
   if (!object) return false;
   PyObject* owner = object.get() == of.get() ? nullptr : object.get();
-  return read_attribute_behind(after.get(), reinterpret_cast<PyTypeObject*>(of.get()), owner, name);
+  return read_attribute_behind(recording, after.get(), reinterpret_cast<PyTypeObject*>(of.get()), owner,
+                               name);
 }
 
-bool Recording::read_attribute_behind(PyObject* after, PyTypeObject* type, PyObject* owner, PyObject* name) {
-  if (!read_type(type)) return false;
+bool read_attribute_behind(Recording& recording, PyObject* after, PyTypeObject* type, PyObject* owner,
+                           PyObject* name) {
+  if (!read_type(recording, type)) return false;
   bool behind = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
     PyObject* value = behind ? cpython::own_attribute(reinterpret_cast<PyTypeObject*>(base), name) : nullptr;
     if (value != nullptr) {
-      if (!pin_class_attribute(reinterpret_cast<PyTypeObject*>(base), value, name)) return false;
+      if (!pin_class_attribute(recording, reinterpret_cast<PyTypeObject*>(base), value, name)) return false;
       if (owner == nullptr || !is_of_c(value)) return true;
-      if (domain_.is_tensor(owner)) return read_tensor_attribute(owner, name);
-      return (is_fresh(owner) || read_object(owner)) && read_through(value, owner, name);
+      if (recording.domain.is_tensor(owner)) return read_tensor_attribute(recording, owner, name);
+      return (is_fresh(recording, owner) || read_object(recording, owner)) &&
+             read_through(recording, value, owner, name);
     }
     behind = behind || base == after;
   }
@@ -165,20 +185,20 @@ static bool is_property(PyObject* object) {
 }
 
 // A value found on a class that is guarded, and the functions that it leads to.
-bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObject* name) {
+bool pin_class_attribute(Recording& recording, PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
-  if (stands_apart(type, name, value)) return true;
+  if (stands_apart(recording, type, name, value)) return true;
   if (PyErr_Occurred()) return false;
-  pin(value, {Origin::attribute, owner, Ref<>::share(name)});
-  if (!read_kind(value)) return false;
+  pin(recording, value, {Origin::attribute, owner, Ref<>::share(name)});
+  if (!read_kind(recording, value)) return false;
   const auto pin_part = [&](const char* part) {
     auto function = Ref<>::steal(PyObject_GetAttrString(value, part));
     if (!function) return false;
-    pin(function.get(), {Origin::attribute, owner, Ref<>::share(name)});
+    pin(recording, function.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;
   };
   if (is_property(value)) {
-    return read_type(Py_TYPE(value)) && pin_part("fget") && pin_part("fset") && pin_part("fdel");
+    return read_type(recording, Py_TYPE(value)) && pin_part("fget") && pin_part("fset") && pin_part("fdel");
   }
   if (Py_IS_TYPE(value, &PyClassMethod_Type) || Py_IS_TYPE(value, &PyStaticMethod_Type))
     return pin_part("__func__");
@@ -186,60 +206,60 @@ bool Recording::pin_class_attribute(PyTypeObject* type, PyObject* value, PyObjec
 }
 
 // What a descriptor of C code gives for an object whose class and place of attributes are guarded.
-bool Recording::read_through(PyObject* descriptor, PyObject* owner, PyObject* name) {
+static bool read_through(Recording& recording, PyObject* descriptor, PyObject* owner, PyObject* name) {
   const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && !cpython::is_reference(descriptor)) {
-    if (is_fresh(owner)) return true;
+    if (is_fresh(recording, owner)) return true;
     const Ref<> value = read_getter(owner, descriptor);
     if (!value) return false;
-    guards_.add(GetterGuard{owner, descriptor, Ref<>::share(PyDescr_NAME(descriptor)), expect(value.get())},
-                owner);
-    return is_constant(value.get()) || stop(BreakCode::kUnguardable, "a field of a C struct");
+    recording.guards.add(
+        GetterGuard{owner, descriptor, Ref<>::share(PyDescr_NAME(descriptor)), expect(value.get())}, owner);
+    return is_constant(value.get()) || stop(recording, BreakCode::kUnguardable, "a field of a C struct");
   }
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
-    if (is_fresh(owner) || journal_.wrote_slot(owner, descriptor)) return true;
+    if (is_fresh(recording, owner) || recording.journal.wrote_slot(owner, descriptor)) return true;
     Ref<> value = read_slot(owner, descriptor);
     const bool is_place = value && !PyDict_Check(owner) && !PyList_Check(owner) &&
                           _PyType_Lookup(Py_TYPE(owner), name) == descriptor;
-    if (is_place && see_place(owner, name, value.get())) return true;
+    if (is_place && see_place(recording, owner, name, value.get())) return true;
     if (PyErr_Occurred()) return false;
-    guards_.add(SlotGuard{owner, descriptor, expect(value.get())}, owner);
-    if (value) pin(value.get(), {Origin::attribute, owner, Ref<>::share(name)});
+    recording.guards.add(SlotGuard{owner, descriptor, expect(value.get())}, owner);
+    if (value) pin(recording, value.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;
   }
   // __dict__ and __class__ are what the guard on the object covers.
-  if (is_fresh(owner) && is("__dict__")) {
+  if (is_fresh(recording, owner) && is("__dict__")) {
     auto dict = Ref<>::steal(PyObject_GenericGetDict(owner, nullptr));
     if (!dict) return false;
-    make_fresh(dict.get());
+    make_fresh(recording, dict.get());
   }
-  if (is("__dict__") || is("__class__") || is_fresh(owner) || PyFunction_Check(owner)) return true;
-  return stop(BreakCode::kUnguardable,
+  if (is("__dict__") || is("__class__") || is_fresh(recording, owner) || PyFunction_Check(owner)) return true;
+  return stop(recording, BreakCode::kUnguardable,
               std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + Py_TYPE(owner)->tp_name);
 }
 
 // The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of
 // the class.
-bool Recording::read_instance_attribute(PyObject* owner, PyObject* name) {
+bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   PyTypeObject* type = Py_TYPE(owner);
-  if (!read_object(owner)) return false;
+  if (!read_object(recording, owner)) return false;
   if (!looks_up_plainly(type)) {
-    return stop(BreakCode::kUnguardable,
+    return stop(recording, BreakCode::kUnguardable,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
   }
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type != nullptr) {
-    if (!pin_class_attribute(type, on_type, name)) return false;
+    if (!pin_class_attribute(recording, type, on_type, name)) return false;
     if (is_property(on_type)) return true;
-    if (is_of_c(on_type)) return read_through(on_type, owner, name);
-    if (PyTuple_Check(owner)) pin_items(owner);  // the fields of named tuples
+    if (is_of_c(on_type)) return read_through(recording, on_type, owner, name);
+    if (PyTuple_Check(owner)) pin_items(recording, owner);  // the fields of named tuples
     if (Py_TYPE(on_type)->tp_descr_set != nullptr)
       return true;  // a descriptor of the program's: its code is captured
   }
-  if (is_fresh(owner)) return true;
+  if (is_fresh(recording, owner)) return true;
   PyObject** slot = _PyObject_GetDictPtr(owner);
   if (slot == nullptr || *slot == nullptr) return true;
-  return read_dict_item(*slot, name);
+  return read_dict_item(recording, *slot, name);
 }
 
 }  // namespace stator

@@ -4,6 +4,8 @@
 // the number itself in its key each size would need a capture of its own.
 #include "capture/recording/cached_calls.h"
 
+#include "capture/recording/attributes.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -99,20 +101,21 @@ bool CachedCalls::are_as_given(PyObject* returned) {
 }
 
 // The function behind the cache takes its place on the stack, where a symbol is given to it.
-bool Recording::follow_cached(PyObject*& callable, PyObject** arguments, PyObject** end) {
+bool follow_cached(Recording& recording, PyObject*& callable, PyObject** arguments, PyObject** end) {
   const bool is_method = Py_IS_TYPE(callable, &PyMethod_Type);
   PyObject* cache = is_method ? PyMethod_GET_FUNCTION(callable) : callable;
-  if (!is_known(cache) || is_fresh(cache)) return true;
-  if (std::none_of(arguments, end, [&](PyObject* given) { return has_symbol(domain_, given); })) return true;
+  if (!is_known(recording, cache) || is_fresh(recording, cache)) return true;
+  if (std::none_of(arguments, end, [&](PyObject* given) { return has_symbol(recording.domain, given); }))
+    return true;
   static PyObject* const name = PyUnicode_InternFromString("__wrapped__");
-  if (!read_attribute(cache, name)) return false;
+  if (!read_attribute(recording, cache, name)) return false;
   Ref<> function = Ref<>::steal(PyObject_GetAttr(cache, name));
   if (!function) return false;
   PyObject* code = PyFunction_Check(function.get()) ? PyFunction_GET_CODE(function.get()) : nullptr;
   if (code == nullptr || !CachedCalls::may_follow(code)) return true;
   if (is_method) function = Ref<>::steal(PyMethod_New(function.get(), PyMethod_GET_SELF(callable)));
   if (!function) return false;
-  cached_.followed.push_back({frame_, code, journal_.writes()});
+  recording.cached.followed.push_back({recording.frame, code, recording.journal.writes()});
   Py_SETREF(callable, function.release());
   return true;
 }

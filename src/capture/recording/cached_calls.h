@@ -9,6 +9,8 @@
 
 namespace stator {
 
+struct Recording;
+
 struct CachedCalls {
   // Of a function that is executed, not captured: under which key its result will be found, and where.
   Ref<> key;
@@ -41,6 +43,8 @@ struct CachedCalls {
  private:
   bool give_numbers_to(PyObject* code);  // from now on; false
 };
+
+bool follow_cached(Recording& recording, PyObject*& callable, PyObject** arguments, PyObject** end);
 
 }  // namespace stator
 

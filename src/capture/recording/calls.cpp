@@ -1,121 +1,150 @@
 // capture/recording/calls.cpp: what a call may do is decided before it is made.
-#include "capture/interpreter/calls.h"
+#include "capture/recording/calls.h"
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/traits.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/interpreter/calls.h"
 #include "capture/marks/mark.h"
+#include "capture/recording/attributes.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/class_calls.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/context_managers.h"
+#include "capture/recording/custom_gradients.h"
+#include "capture/recording/identities.h"
+#include "capture/recording/imports.h"
+#include "capture/recording/indirect_calls.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/marked_calls.h"
 #include "capture/recording/module_attribute.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/random_numbers.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/results.h"
+#include "capture/recording/symbols.h"
+#include "capture/recording/tensor_attributes.h"
+#include "capture/recording/warnings.h"
+#include "capture/recording/wrappers.h"
+#include "capture/recording/writes.h"
 
 namespace stator {
 
+static bool before_instance_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                                 Py_ssize_t count);
+static bool before_table_call(Recording& recording, const NativeCall& known, PyObject* function,
+                              PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+
 using cpython::Frame;
 
-bool Recording::is_cached_function(PyObject* callable) {
+bool is_cached_function(PyObject* callable) {
   if (Py_IS_TYPE(callable, &PyMethod_Type)) callable = PyMethod_GET_FUNCTION(callable);
   return std::string_view(Py_TYPE(callable)->tp_name) == "functools._lru_cache_wrapper";
 }
 
-bool Recording::before_call(const Instruction& instruction, Frame* frame, PyObject** sp) {
-  keywords_ = instruction.keywords < 0
-                  ? 0
-                  : PyTuple_GET_SIZE(PyTuple_GET_ITEM(frame->code->co_consts, instruction.keywords));
+bool before_call(Recording& recording, const Instruction& instruction, Frame* frame, PyObject** sp) {
+  recording.keywords = instruction.keywords < 0
+                           ? 0
+                           : PyTuple_GET_SIZE(PyTuple_GET_ITEM(frame->code->co_consts, instruction.keywords));
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
     PyObject*& callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
-    if (!look_through(callable)) return false;
+    if (!look_through(recording, callable)) return false;
     PyObject** const slot = &sp[has_keywords ? -2 : -1];
-    if (!read_contents(*slot) || (has_keywords && !read_contents(sp[-1]))) return false;
+    if (!read_contents(recording, *slot) || (has_keywords && !read_contents(recording, sp[-1]))) return false;
     if (!PyTuple_CheckExact(*slot)) {
       // Anything else is made a tuple by the call; done here, its items can be looked at before.
       if (Py_TYPE(*slot)->tp_iter == nullptr && !PySequence_Check(*slot))
-        return stop(BreakCode::kException, "star arguments that are no iterable");
-      if (PyIter_Check(*slot) && !before_write(*slot, "an iterator")) return false;
+        return stop(recording, BreakCode::kException, "star arguments that are no iterable");
+      if (PyIter_Check(*slot) && !before_write(recording, *slot, "an iterator")) return false;
       auto tuple = Ref<>::steal(PySequence_Tuple(*slot));
       if (!tuple) return false;
-      frame_ = frame;  // frames of a generator came and went
-      at_ = &instruction;
+      recording.frame = frame;  // frames of a generator came and went
+      recording.at = &instruction;
       Py_SETREF(*slot, tuple.release());
     }
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(*slot); i++) all.push_back(PyTuple_GET_ITEM(*slot, i));
     if (has_keywords && PyDict_Check(sp[-1])) {
-      keywords_ = PyDict_GET_SIZE(sp[-1]);
+      recording.keywords = PyDict_GET_SIZE(sp[-1]);
       PyObject *key, *value;
       Py_ssize_t position = 0;
       while (PyDict_Next(sp[-1], &position, &key, &value)) all.push_back(value);
     }
-    return before_call_with(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
+    return before_call_with(recording, callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   }
-  if (instruction.opcode == Opcode::CALL_KW) keywords_ = PyTuple_GET_SIZE(*--sp);
+  if (instruction.opcode == Opcode::CALL_KW) recording.keywords = PyTuple_GET_SIZE(*--sp);
   PyObject** const base = sp - instruction.argument - 2;
   const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
   PyObject*& callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
   PyObject** const arguments = has_self ? base + 1 : base + 2;
-  if ((has_symbols_ || capture_.has_symbols()) && !before_symbols_are_given(callable, arguments, sp))
+  if ((recording.has_symbols || recording.capture.has_symbols()) &&
+      !before_symbols_are_given(recording, callable, arguments, sp))
     return false;
-  return look_through(callable) && before_call_with(callable, arguments, sp - arguments);
+  return look_through(recording, callable) &&
+         before_call_with(recording, callable, arguments, sp - arguments);
 }
 
-bool Recording::before_call_with(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
+bool before_call_with(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                      Py_ssize_t count) {
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     PyObject* function = PyMethod_GET_FUNCTION(callable);
     PyObject* self = PyMethod_GET_SELF(callable);
-    if (is_pinned(callable)) {
-      pin(function, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__func__"))});
-      pin(self, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__self__"))});
+    if (is_pinned(recording, callable)) {
+      pin(recording, function, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__func__"))});
+      pin(recording, self, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__self__"))});
     }
     std::vector<PyObject*> all{self};
     all.insert(all.end(), arguments, arguments + count);
-    return before_call_with(function, all.data(), count + 1);
+    return before_call_with(recording, function, all.data(), count + 1);
   }
   if (is_python_function(callable)) return true;  // its frame is entered, and asked for then
   if (const Marked marked = mark_of(callable); marked.mark != Mark::none)
-    return before_marked_call(marked, callable, arguments, count);
-  expect_result();
+    return before_marked_call(recording, marked, callable, arguments, count);
+  expect_result(recording);
   if (PyType_Check(callable) || PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
       Py_IS_TYPE(callable, &PyWrapperDescr_Type) || cpython::is_method_wrapper(callable)) {
-    return before_native_call(callable, arguments, count);
+    return before_native_call(recording, callable, arguments, count);
   }
-  return before_instance_call(callable, arguments, count);
+  return before_instance_call(recording, callable, arguments, count);
 }
 
 // An object with __call__: where that is a Python function of its class, the class is what must stay.
-bool Recording::before_instance_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
+static bool before_instance_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                                 Py_ssize_t count) {
   static PyObject* const call_name = PyUnicode_InternFromString("__call__");
   PyTypeObject* type = Py_TYPE(callable);
-  const CallKind kind = domain_.classify(callable);
+  const CallKind kind = recording.domain.classify(callable);
   if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes) return true;
-  if (kind == CallKind::script) return stop(BreakCode::kScriptUnderGrad, type->tp_name);
+  if (kind == CallKind::script) return stop(recording, BreakCode::kScriptUnderGrad, type->tp_name);
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    if (const std::optional<bool> marked = before_marked_method(method, callable, arguments, count))
+    if (const std::optional<bool> marked =
+            before_marked_method(recording, method, callable, arguments, count))
       return *marked;
   }
   if (method != nullptr && is_python_function(method) && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    if (!is_known(callable))
-      return stop(BreakCode::kUnguardable,
+    if (!is_known(recording, callable))
+      return stop(recording, BreakCode::kUnguardable,
                   std::string("an object of unknown origin is called (") + type->tp_name + ")");
-    if (!read_type(type)) return false;
-    pin(method, {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::share(call_name)});
+    if (!read_type(recording, type)) return false;
+    pin(recording, method, {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::share(call_name)});
     return true;
   }
   const std::string_view name = type->tp_name;
-  if (name == "functools.partial") return before_partial(callable, arguments, count);
-  if (is_cached_function(callable)) return before_cached_call(callable, arguments, count);
+  if (name == "functools.partial") return before_partial(recording, callable, arguments, count);
+  if (is_cached_function(callable)) return before_cached_call(recording, callable, arguments, count);
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
-    return before_getter(callable, arguments, count);
-  if (PyWeakref_CheckRefExact(callable)) return read_reference(callable);
-  if (name == "numpy.ufunc") return before_number_function(callable, arguments, count);
-  if (draws_random_numbers(callable)) return stop(BreakCode::kRandomState, text_of_call(callable));
-  return stop(BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
+    return before_getter(recording, callable, arguments, count);
+  if (PyWeakref_CheckRefExact(callable)) return read_reference(recording, callable);
+  if (name == "numpy.ufunc") return before_number_function(recording, callable, arguments, count);
+  if (draws_random_numbers(callable)) return stop(recording, BreakCode::kRandomState, text_of_call(callable));
+  return stop(recording, BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
 }
 
-std::string Recording::text_of_call(PyObject* callable) {
+std::string text_of_call(PyObject* callable) {
   auto text = Ref<>::steal(_PyObject_FunctionStr(callable));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (utf8 == nullptr) PyErr_Clear();
@@ -168,8 +197,9 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   return found;
 }
 
-bool Recording::before_native_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count) {
-  if (is_followed(callable)) return before_followed_call(callable, arguments, count);
+bool before_native_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                        Py_ssize_t count) {
+  if (is_followed(callable)) return before_followed_call(recording, callable, arguments, count);
   Ref<> kept;
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);
@@ -182,34 +212,35 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
       arguments++;
       count--;
     }
-    if (self != nullptr && PyType_Check(self)) return before_native_call(self, arguments, count);
+    if (self != nullptr && PyType_Check(self)) return before_native_call(recording, self, arguments, count);
   }
   if (self != nullptr && Py_IS_TYPE(function, &PyWrapperDescr_Type) &&
       PyExceptionClass_Check(reinterpret_cast<PyObject*>(PyDescr_TYPE(function)))) {
     const bool writes = PyUnicode_CompareWithASCIIString(PyDescr_NAME(function), "__init__") == 0;
-    return before_table_call({writes ? NativeEffect::writes_self : NativeEffect::pure}, function, self,
-                             arguments, count);
+    return before_table_call(recording, {writes ? NativeEffect::writes_self : NativeEffect::pure}, function,
+                             self, arguments, count);
   }
   if (const NativeCall* known = find_native_call(function))
-    return before_table_call(*known, function, self, arguments, count);
+    return before_table_call(recording, *known, function, self, arguments, count);
   if (self != nullptr) {
     if (const NativeCall* known = find_native_call(callable))
-      return before_table_call(*known, callable, nullptr, arguments, count);
+      return before_table_call(recording, *known, callable, nullptr, arguments, count);
   }
-  switch (domain_.classify(callable)) {
+  switch (recording.domain.classify(callable)) {
     case CallKind::pure:
     case CallKind::modes:
       return true;
     case CallKind::setting:
-      return count == 0 ? read_setting(callable) : stop(BreakCode::kUnknownFunction, text_of_call(callable));
+      return count == 0 ? read_setting(recording, callable)
+                        : stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
     case CallKind::tensor:
-      if (self != nullptr) look_at(self);
+      if (self != nullptr) look_at(recording, self);
       for (Py_ssize_t i = 0; i < count; i++) {
-        if (!read_contents(arguments[i])) return false;
+        if (!read_contents(recording, arguments[i])) return false;
       }
       return true;
     case CallKind::reads:
-      return stop(BreakCode::kReadsMemory, text_of_call(callable));
+      return stop(recording, BreakCode::kReadsMemory, text_of_call(callable));
     case CallKind::asks_gradient: {
       static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
       PyObject* tensor = self != nullptr               ? self
@@ -217,25 +248,25 @@ bool Recording::before_native_call(PyObject* callable, PyObject* const* argument
                                                        : nullptr;
       const Py_ssize_t first = tensor != nullptr ? 0 : 1;
       if (tensor == nullptr && count > 0) tensor = arguments[0];
-      if (tensor == nullptr || !domain_.is_tensor(tensor)) return true;  // raises
-      return before_recorded_write(tensor, attribute, count > first ? arguments[first] : Py_True);
+      if (tensor == nullptr || !recording.domain.is_tensor(tensor)) return true;  // raises
+      return before_recorded_write(recording, tensor, attribute, count > first ? arguments[first] : Py_True);
     }
     case CallKind::forward:
-      return before_class_call(self != nullptr ? self
-                                               : reinterpret_cast<PyCFunctionObject*>(callable)->m_self);
+      return before_class_call(
+          recording, self != nullptr ? self : reinterpret_cast<PyCFunctionObject*>(callable)->m_self);
     case CallKind::autograd:
-      return stop(BreakCode::kAutogradFunction, text_of_call(callable));
+      return stop(recording, BreakCode::kAutogradFunction, text_of_call(callable));
     case CallKind::region:
-      return before_region_mark();
+      return before_region_mark(recording);
     case CallKind::script:
-      return stop(BreakCode::kScriptUnderGrad, text_of_call(callable));
+      return stop(recording, BreakCode::kScriptUnderGrad, text_of_call(callable));
     case CallKind::unknown:
       break;
   }
   if (PyType_Check(callable))
-    return before_class_call(reinterpret_cast<PyTypeObject*>(callable), arguments, count);
-  if (imports_plainly(callable)) return before_import_call(arguments, count);
-  return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+    return before_class_call(recording, reinterpret_cast<PyTypeObject*>(callable), arguments, count);
+  if (imports_plainly(callable)) return before_import_call(recording, arguments, count);
+  return stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
 }
 
 static std::string_view method_name(PyObject* function) {
@@ -245,14 +276,14 @@ static std::string_view method_name(PyObject* function) {
   return name != nullptr ? name : "";
 }
 
-bool Recording::before_table_call(const NativeCall& known, PyObject* function, PyObject* self,
-                                  PyObject* const* arguments, Py_ssize_t count) {
+static bool before_table_call(Recording& recording, const NativeCall& known, PyObject* function,
+                              PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   std::vector<PyObject*> all;
   if (self != nullptr) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
   const auto read_all = [&](size_t from, bool deep = false) {
     for (size_t i = from; i < all.size(); i++) {
-      if (!(deep ? read_deep(all[i]) : read_contents(all[i]))) return false;
+      if (!(deep ? read_deep(recording, all[i]) : read_contents(recording, all[i]))) return false;
     }
     return true;
   };
@@ -262,59 +293,63 @@ bool Recording::before_table_call(const NativeCall& known, PyObject* function, P
     case NativeEffect::shows:
     case NativeEffect::hashes:
       for (PyObject* object : all) {
-        if (!(known.effect == NativeEffect::shows ? before_showing(object) : before_hashing(object)))
+        if (!(known.effect == NativeEffect::shows ? before_showing(recording, object)
+                                                  : before_hashing(recording, object)))
           return false;
       }
       return read_all(0, true);
     case NativeEffect::reads_shallow:
       return read_all(0);
     case NativeEffect::reads_dict:
-      if (all.size() != 1) return stop(BreakCode::kFrameIntrospection, "vars() of a frame");
-      return read_attribute(all[0], Ref<>::steal(PyUnicode_InternFromString("__dict__")).get());
+      if (all.size() != 1) return stop(recording, BreakCode::kFrameIntrospection, "vars() of a frame");
+      return read_attribute(recording, all[0], Ref<>::steal(PyUnicode_InternFromString("__dict__")).get());
     case NativeEffect::asks_registry:
-      return read_all(0) && read_registry();
+      return read_all(0) && read_registry(recording);
     case NativeEffect::acquires:
     case NativeEffect::releases:
       // One that is tried, or waited for a while, may not be taken.
       if (all.empty() || (known.effect == NativeEffect::acquires && all.size() > 1))
-        return stop(BreakCode::kThread, "a lock is tried");
-      return before_lock(known.effect, all[0]);
+        return stop(recording, BreakCode::kThread, "a lock is tried");
+      return before_lock(recording, known.effect, all[0]);
     case NativeEffect::asks_exception:
-      return read_handled_exception();
+      return read_handled_exception(recording);
     case NativeEffect::reduces:
-      return !all.empty() && read_reduced(all[0]);
+      return !all.empty() && read_reduced(recording, all[0]);
     case NativeEffect::reads_item:
-      if (all.size() >= 2) return read_behaviour(all[0]) && read_subscript(all[0], all[1]);
+      if (all.size() >= 2)
+        return read_behaviour(recording, all[0]) && read_subscript(recording, all[0], all[1]);
       return read_all(0);
     case NativeEffect::reads_attribute:
-      if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(all[0], all[1]);
-      return stop(BreakCode::kUnguardable, "an attribute whose name is no string");
+      if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(recording, all[0], all[1]);
+      return stop(recording, BreakCode::kUnguardable, "an attribute whose name is no string");
     case NativeEffect::writes_self:
-      return all.empty() || before_method_write(method_name(function), all.data(), all.size());
+      return all.empty() || before_method_write(recording, method_name(function), all.data(), all.size());
     case NativeEffect::writes_attribute: {
       if (all.size() < 2 || !PyUnicode_Check(all[1])) return true;  // raises
       PyObject* value = all.size() == 2 ? nullptr : all[2];
       const bool is_plain = Py_IS_TYPE(function, &PyWrapperDescr_Type);  // object.__setattr__, not setattr()
-      return is_plain ? before_plain_attribute_write(all[0], all[1], value)
-                      : before_attribute_write(all[0], all[1], value);
+      return is_plain ? before_plain_attribute_write(recording, all[0], all[1], value)
+                      : before_attribute_write(recording, all[0], all[1], value);
     }
     case NativeEffect::advances:
-      return all.empty() || before_advancing(all[0]);
+      return all.empty() || before_advancing(recording, all[0]);
     case NativeEffect::asks_identity:
-      return all.size() != 1 || read_identity(all[0]);
+      return all.size() != 1 || read_identity(recording, all[0]);
     case NativeEffect::asks_context:
-      return all.empty() || before_context_read(all[0]);
+      return all.empty() || before_context_read(recording, all[0]);
     case NativeEffect::draws:
-      return before_draw(function, method_name(function), all);
+      return before_draw(recording, function, method_name(function), all);
     case NativeEffect::warns:
-      return before_warning(all);
+      return before_warning(recording, all);
     case NativeEffect::compares_identity:
-      return all.size() != 2 || before_identity(all[0], all[1]);
+      return all.size() != 2 || before_identity(recording, all[0], all[1]);
     case NativeEffect::asks_type:
-      if (all.size() != 1) return stop(BreakCode::kUnknownFunction, "type() with three arguments");
-      if (!is_fresh(all[0])) {
-        if (!never_changes(all[0]) && !domain_.is_tensor(all[0]) && !read_contents(all[0])) return false;
-        pin(reinterpret_cast<PyObject*>(Py_TYPE(all[0])), {Origin::type_of, all[0], {}});
+      if (all.size() != 1) return stop(recording, BreakCode::kUnknownFunction, "type() with three arguments");
+      if (!is_fresh(recording, all[0])) {
+        if (!never_changes(recording, all[0]) && !recording.domain.is_tensor(all[0]) &&
+            !read_contents(recording, all[0]))
+          return false;
+        pin(recording, reinterpret_cast<PyObject*>(Py_TYPE(all[0])), {Origin::type_of, all[0], {}});
       }
       return true;
   }

@@ -11,6 +11,8 @@
 
 namespace stator {
 
+struct Recording;
+
 struct CaptureStop {
   std::optional<BreakCode> code;
   std::string detail;
@@ -18,6 +20,13 @@ struct CaptureStop {
   std::string module;            // whose loading it was: once that is there, a capture may come further
   bool happened() const { return code.has_value(); }
 };
+
+// Ends the capture with a reason; returns false. The error that is set passes over every handler.
+bool stop(Recording& recording, BreakCode code, std::string detail = {});
+// The same, from the next instruction of the program on: CPython runs a frame first.
+void stop_after_frame(Recording& recording, BreakCode code, std::string detail);
+// When an error is raised: it may be the domain's way to say that it cannot go on.
+void note_error(Recording& recording);
 
 }  // namespace stator
 

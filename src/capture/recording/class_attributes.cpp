@@ -3,9 +3,16 @@
 // A guard on a class covers all that it holds, so a read has none of its own. An attribute that is written,
 // or that changes between calls, is set apart: guards on classes leave it out, and what was read of it is
 // guarded as an item of the class's dictionary.
+#include "capture/recording/class_attributes.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/recording/attributes.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/places.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/writes.h"
 
 namespace stator {
 namespace {
@@ -35,63 +42,66 @@ bool is_changeable(PyTypeObject* type) {
 }  // namespace
 
 // Pinned; borrowed: it lives as long as the class.
-PyObject* Recording::dict_of_class(PyTypeObject* type) {
+static PyObject* dict_of_class(Recording& recording, PyTypeObject* type) {
   PyObject* dict = cpython::type_dict(type).get();
-  pin(dict, {Origin::dict_of, reinterpret_cast<PyObject*>(type), {}});
-  classes_.add_dict(dict, type);
+  pin(recording, dict, {Origin::dict_of, reinterpret_cast<PyObject*>(type), {}});
+  recording.classes.add_dict(dict, type);
   return dict;
 }
 
-void Recording::note_class_read(PyObject* name, PyObject* value) {
+void note_class_read(Recording& recording, PyObject* name, PyObject* value) {
   if (!is_plain_value(value)) return;
   const Ref<> one = interned(name);
-  if (classes_.note(one.get())) guards_.keep(one.get());
+  if (recording.classes.note(one.get())) recording.guards.keep(one.get());
 }
 
-bool Recording::stands_apart(PyTypeObject* type, PyObject* name, PyObject* value) {
+bool stands_apart(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value) {
   if (!is_plain_value(value)) return false;
-  note_class_read(name, value);
-  const bool may_vary = varying_ != nullptr && varying_->has_places();
-  if (!may_vary && !classes_.has_dicts()) return false;
+  note_class_read(recording, name, value);
+  const bool may_vary = recording.varying != nullptr && recording.varying->has_places();
+  if (!may_vary && !recording.classes.has_dicts()) return false;
   const Ref<> one = interned(name);
   PyTypeObject* holder = holder_of(type, one.get());
   if (holder == nullptr || !is_changeable(holder)) return false;
   auto* object = reinterpret_cast<PyObject*>(holder);
-  if (journal_.wrote_key(object, one.get())) return true;
-  if (!may_vary || classes_.is_seen_through(holder)) return false;
-  pin(object,
+  if (recording.journal.wrote_key(object, one.get())) return true;
+  if (!may_vary || recording.classes.is_seen_through(holder)) return false;
+  pin(recording, object,
       {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__mro__"))});
-  return see_place(dict_of_class(holder), one.get(), value);
+  return see_place(recording, dict_of_class(recording, holder), one.get(), value);
 }
 
-bool Recording::before_class_attribute_write(PyTypeObject* type, PyObject* name, PyObject* value) {
+bool before_class_attribute_write(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value) {
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (is_fresh(object) || !is_changeable(type)) return true;  // the latter raises
+  if (is_fresh(recording, object) || !is_changeable(type)) return true;  // the latter raises
   PyTypeObject* metaclass = Py_TYPE(object);
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return false;
   // Names with two underscores are slots of the class, or the metaclass's own; but for what copyreg notes
   // when an instance is copied for the first time.
   const std::string_view called = text;
-  if (!is_pinned(object) || value == nullptr || (called.starts_with("__") && called != "__slotnames__"))
-    return before_write(object, "an attribute");
-  if (!read_type(type) || !read_type(metaclass)) return false;
+  if (!is_pinned(recording, object) || value == nullptr ||
+      (called.starts_with("__") && called != "__slotnames__"))
+    return before_write(recording, object, "an attribute");
+  if (!read_type(recording, type) || !read_type(recording, metaclass)) return false;
   PyObject* on_metaclass = _PyType_Lookup(metaclass, name);
   if (on_metaclass != nullptr && Py_TYPE(on_metaclass)->tp_descr_set != nullptr) {
-    if (Py_IS_TYPE(on_metaclass, &PyProperty_Type)) return pin_class_attribute(metaclass, on_metaclass, name);
-    return before_write(object, "an attribute");
+    if (Py_IS_TYPE(on_metaclass, &PyProperty_Type))
+      return pin_class_attribute(recording, metaclass, on_metaclass, name);
+    return before_write(recording, object, "an attribute");
   }
   const Ref<> one = interned(name);
-  if (journal_.wrote_key(object, one.get())) return true;
+  if (recording.journal.wrote_key(object, one.get())) return true;
   PyObject* old = cpython::own_attribute(type, one.get());
-  if (!before_replacing(old)) return false;
-  guards_.keep(one.get());
-  guards_.set_apart(type, one.get());
-  PyObject* dict = dict_of_class(type);
+  if (!before_replacing(recording, old)) return false;
+  recording.guards.keep(one.get());
+  recording.guards.set_apart(type, one.get());
+  PyObject* dict = dict_of_class(recording, type);
   // It may have been read, by whatever way that leads here.
-  if (old == nullptr || !is_plain_value(old) || classes_.has(one.get()) || classes_.is_seen_through(type))
-    guards_.read(dict, one.get(), old);
-  return journal_.class_attribute(type, one.get());
+  if (old == nullptr || !is_plain_value(old) || recording.classes.has(one.get()) ||
+      recording.classes.is_seen_through(type))
+    recording.guards.read(dict, one.get(), old);
+  return recording.journal.class_attribute(type, one.get());
 }
 
 }  // namespace stator

@@ -1,7 +1,13 @@
 // capture/recording/class_calls.cpp: a class is called: who makes its instances, and what is known of them.
+#include "capture/recording/class_calls.h"
+
 #include "capture/cpython/exported.h"
+#include "capture/recording/calls.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
 #include "capture/recording/native_table.h"
 #include "capture/recording/random_numbers.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -28,16 +34,17 @@ static bool is_made_by_python(PyTypeObject* type) {
   return true;
 }
 
-bool Recording::before_class_call(PyTypeObject* type, PyObject* const* arguments, Py_ssize_t count) {
+bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const* arguments,
+                       Py_ssize_t count) {
   // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C
   // code of a base.
   auto* const callable = reinterpret_cast<PyObject*>(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyExceptionClass_Check(callable))
-    return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+    return stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
   if (!is_made_by_python(type) && !is_seeded_generator(type, arguments, count))
-    return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+    return stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
   if (type->tp_finalize != nullptr || type->tp_del != nullptr)
-    return stop(BreakCode::kFinalizer, std::string("a ") + type->tp_name + " is made");
+    return stop(recording, BreakCode::kFinalizer, std::string("a ") + type->tp_name + " is made");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     PyObject* object = reinterpret_cast<PyObject*>(base);
@@ -45,17 +52,17 @@ bool Recording::before_class_call(PyTypeObject* type, PyObject* const* arguments
         base != &PyBaseObject_Type && !PyExceptionClass_Check(object)) {
       const std::string_view name = base->tp_name;
       if (name != "collections.OrderedDict" && name != "typing.Generic")
-        return stop(BreakCode::kUnknownFunction, text_of_call(callable));
+        return stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
     }
   }
   for (Py_ssize_t i = 0; i < count; i++) {
     if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) ||
         PyType_IsSubtype(type, &PyTuple_Type)) {
-      if (!read_contents(arguments[i])) return false;
+      if (!read_contents(recording, arguments[i])) return false;
     }
   }
-  constructed_.insert(type);
-  return read_type(type) && read_type(Py_TYPE(callable));
+  recording.known.constructed.insert(type);
+  return read_type(recording, type) && read_type(recording, Py_TYPE(callable));
 }
 
 }  // namespace stator

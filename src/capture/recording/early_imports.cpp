@@ -4,10 +4,13 @@
 // A module that is loaded sees the state of modules: their variables and classes, and what hangs on those. So
 // it may be loaded early if nothing of the kind was written that it can know. What can know what:
 // modules of Python's own know each other; parts of a package know the package and Python's own.
+#include "capture/recording/early_imports.h"
+
 #include <string>
 
 #include "capture/cpython/type_dict.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/sources.h"
 
 namespace stator {
 namespace {
@@ -42,29 +45,30 @@ bool is_of_python(const std::string& package) {
 
 }  // namespace
 
-bool Recording::may_be_loaded_early(const std::string& path) const {
+bool may_be_loaded_early(const Recording& recording, const std::string& path) {
   const std::string package = path.substr(0, path.find('.'));
   const auto home_of_frame = [](const cpython::Frame* frame) {
     return PyFunction_Check(frame->function) ? home_of(frame->globals) : std::string();
   };
   // The function that imports: not the part of importlib that does so for it.
-  const cpython::Frame* importer = frame_;
+  const cpython::Frame* importer = recording.frame;
   const auto is_importlib = [](const std::string& home) {
     return home == "importlib" || home == "_frozen_importlib";
   };
-  while (importer != first_frame_ && importer->previous != nullptr && is_importlib(home_of_frame(importer)))
+  while (importer != recording.first_frame && importer->previous != nullptr &&
+         is_importlib(home_of_frame(importer)))
     importer = importer->previous;
   if (!is_of_python(package) && home_of_frame(importer) != package) return false;
   // The domain's own functions note what they have loaded; that is not what the loaded part looks at.
-  const bool is_domain = package == domain_.package();
-  if (!is_domain && home_of_frame(first_frame_) == package) return false;
-  for (const Written& written : journal_.written()) {
+  const bool is_domain = package == recording.domain.package();
+  if (!is_domain && home_of_frame(recording.first_frame) == package) return false;
+  for (const Written& written : recording.journal.written()) {
     PyObject* object = written.object.get();
     for (size_t steps = 0; object != nullptr && steps < kLongestSource; steps++) {
       const std::string home = home_of(object);
       if (!home.empty() && (is_of_python(home) || (home == package && !is_domain))) return false;
-      const auto origin = pinned_.find(object);
-      object = origin == pinned_.end() ? nullptr : origin->second.parent;
+      const auto origin = recording.known.pinned.find(object);
+      object = origin == recording.known.pinned.end() ? nullptr : origin->second.parent;
     }
   }
   return true;

@@ -1,7 +1,15 @@
 // capture/recording/functions.cpp: Python functions that a capture enters: where they come from, and what
 // must stay.
+#include "capture/recording/functions.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/class_calls.h"
+#include "capture/recording/custom_gradients.h"
+#include "capture/recording/imports.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -24,7 +32,7 @@ static bool is_defined_by(PyTypeObject* type, PyObject* object) {
 
 // A special method that C code found on the class of its first argument (or on that argument, a class) is as
 // good as the class.
-bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument) {
+static bool pin_method(Recording& recording, PyFunctionObject* function, PyObject* first_argument) {
   if (first_argument == nullptr) return false;
   auto* object = reinterpret_cast<PyObject*>(function);
   for (PyObject* holder : {reinterpret_cast<PyObject*>(Py_TYPE(first_argument)), first_argument}) {
@@ -36,15 +44,15 @@ bool Recording::pin_method(PyFunctionObject* function, PyObject* first_argument)
       found = Ref<>::steal(PyObject_GetAttrString(found.get(), "__func__"));
     }
     if (found.get() != object && !is_defined_by(type, object)) continue;
-    if (!read_type(type)) return false;
-    pin(object, {Origin::attribute, holder, Ref<>::share(function->func_name)});
+    if (!read_type(recording, type)) return false;
+    pin(recording, object, {Origin::attribute, holder, Ref<>::share(function->func_name)});
     return true;
   }
   return false;
 }
 
 // C code that calls a Python function without having been given it has it from its module.
-bool Recording::pin_module_function(PyFunctionObject* function) {
+static bool pin_module_function(Recording& recording, PyFunctionObject* function) {
   PyObject* modules = PyImport_GetModuleDict();
   PyObject* name = function->func_module;
   if (name == nullptr || !PyUnicode_CheckExact(name)) return false;
@@ -54,133 +62,139 @@ bool Recording::pin_module_function(PyFunctionObject* function) {
   auto* object = reinterpret_cast<PyObject*>(function);
   if (dict != function->func_globals || PyDict_GetItemWithError(dict, function->func_name) != object)
     return false;
-  pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
-  if (!read_dict_item(modules, name)) return false;
-  pin(dict, {Origin::dict_of, module, {}});
-  return read_dict_item(dict, function->func_name);
+  pin(recording, modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
+  if (!read_dict_item(recording, modules, name)) return false;
+  pin(recording, dict, {Origin::dict_of, module, {}});
+  return read_dict_item(recording, dict, function->func_name);
 }
 
-void Recording::bound(cpython::Frame* frame) {
+void bound(Recording& recording, cpython::Frame* frame) {
   const PyCodeObject* code = frame->code;
-  if (domain_.gives_new_dictionaries(code)) {
+  if (recording.domain.gives_new_dictionaries(code)) {
     for (int i = 0; i < code->co_argcount; i++) {
       PyObject* given = frame->localsplus[i];
-      if (given != nullptr && PyDict_CheckExact(given) && !is_known(given)) make_fresh(given);
+      if (given != nullptr && PyDict_CheckExact(given) && !is_known(recording, given))
+        make_fresh(recording, given);
     }
   }
   if (!(code->co_flags & CO_VARKEYWORDS)) return;
   const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
-  if (PyObject* keywords = frame->localsplus[index]) make_fresh(keywords);
+  if (PyObject* keywords = frame->localsplus[index]) make_fresh(recording, keywords);
 }
 
-void Recording::know_by_structure(PyFunctionObject* function) {
-  proven_function_ = function;
+void know_by_structure(Recording& recording, PyFunctionObject* function) {
+  recording.known.proven_function = function;
   PyObject* closure = function->func_closure;
   for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); i++)
-    proven_cells_.insert(PyTuple_GET_ITEM(closure, i));
+    recording.known.proven_cells.insert(PyTuple_GET_ITEM(closure, i));
 }
 
-void Recording::make_given_function(PyObject* function, PyObject* real) {
-  make_given(function);
-  given_functions_.emplace(function, real);
+void make_given_function(Recording& recording, PyObject* function, PyObject* real) {
+  make_given(recording, function);
+  recording.given_functions.emplace(function, real);
   PyObject* closure = PyFunction_GET_CLOSURE(function);
   for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); i++)
-    given_functions_.emplace(PyTuple_GET_ITEM(closure, i), real);
+    recording.given_functions.emplace(PyTuple_GET_ITEM(closure, i), real);
 }
 
-bool Recording::is_no_stand_in(PyObject* object) {
-  if (given_functions_.empty()) return true;
-  const auto found = given_functions_.find(object);
-  if (found == given_functions_.end()) return true;
-  wanted_by_identity_.insert(found->second);
-  return stop(BreakCode::kUnguardable, "a function among the arguments is more than something to call");
+bool is_no_stand_in(Recording& recording, PyObject* object) {
+  if (recording.given_functions.empty()) return true;
+  const auto found = recording.given_functions.find(object);
+  if (found == recording.given_functions.end()) return true;
+  recording.wanted_by_identity.insert(found->second);
+  return stop(recording, BreakCode::kUnguardable,
+              "a function among the arguments is more than something to call");
 }
 
 // Cells of a function that is known by what it is made of are others in the next call.
-bool Recording::may_outlive(PyObject* object) {
-  if (proven_cells_.count(object) != 0)
-    return stop(BreakCode::kUnguardable, "a variable of the function that made this one is kept");
-  return is_no_stand_in(object);
+bool may_outlive(Recording& recording, PyObject* object) {
+  if (recording.known.proven_cells.count(object) != 0)
+    return stop(recording, BreakCode::kUnguardable, "a variable of the function that made this one is kept");
+  return is_no_stand_in(recording, object);
 }
 
-bool Recording::entering(cpython::Frame* frame, PyObject* first_argument) {
-  stack_.entered(frame);
-  capture_.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
+bool entering(Recording& recording, cpython::Frame* frame, PyObject* first_argument) {
+  recording.stack.entered(frame);
+  recording.capture.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
   PyObject* function = reinterpret_cast<PyObject*>(frame->function);
-  if (function == given_new_object_ && first_argument != nullptr && PyType_Check(first_argument)) {
-    given_new_object_ = nullptr;  // a class method: the object comes after the class
+  if (function == recording.given_new_object && first_argument != nullptr && PyType_Check(first_argument)) {
+    recording.given_new_object = nullptr;  // a class method: the object comes after the class
     PyObject* second = frame->code->co_argcount > 1 ? frame->localsplus[1] : nullptr;
-    if (second != nullptr && !is_known(second)) make_fresh(second);
+    if (second != nullptr && !is_known(recording, second)) make_fresh(recording, second);
   }
-  return entering(reinterpret_cast<PyFunctionObject*>(function), first_argument);
+  return entering(recording, reinterpret_cast<PyFunctionObject*>(function), first_argument);
 }
 
-bool Recording::entering(PyFunctionObject* function, PyObject* first_argument) {
+bool entering(Recording& recording, PyFunctionObject* function, PyObject* first_argument) {
   // The instance that a class called in this capture has just made.
-  if (first_argument != nullptr && !is_known(first_argument) &&
+  if (first_argument != nullptr && !is_known(recording, first_argument) &&
       PyUnicode_CompareWithASCIIString(function->func_name, "__init__") == 0) {
     PyTypeObject* type = Py_TYPE(first_argument);
-    bool is_new = constructed_.count(type) != 0;
+    bool is_new = recording.known.constructed.count(type) != 0;
     // C code that was given the class (`map`, `sorted`, a defaultdict) calls it unseen. Nobody but that call
     // and the frame holds an instance that is new.
     constexpr Py_ssize_t kHolders = 2;
-    if (!is_new && classes_.is_given_out(type) && Py_REFCNT(first_argument) == kHolders) {
-      if (!before_class_call(type, nullptr, 0)) return false;
+    if (!is_new && recording.classes.is_given_out(type) && Py_REFCNT(first_argument) == kHolders) {
+      if (!before_class_call(recording, type, nullptr, 0)) return false;
       is_new = true;
     }
-    if (is_new) make_fresh(first_argument);
+    if (is_new) make_fresh(recording, first_argument);
   }
   auto* object = reinterpret_cast<PyObject*>(function);
-  if (object == given_new_object_) {
-    given_new_object_ = nullptr;
-    if (first_argument != nullptr && !is_known(first_argument)) make_fresh(first_argument);
+  if (object == recording.given_new_object) {
+    recording.given_new_object = nullptr;
+    if (first_argument != nullptr && !is_known(recording, first_argument))
+      make_fresh(recording, first_argument);
   }
-  if (given_functions_.count(object) != 0) return true;  // all it leads to is known
-  const bool fresh = is_fresh(object);
-  if (!fresh && !is_pinned(object) && !pin_method(function, first_argument) && !stop_.happened() &&
-      !pin_module_function(function)) {
-    if (stop_.happened()) return false;
-    return stop(BreakCode::kUnguardable, std::string("a function of unknown origin is called (") +
-                                             PyUnicode_AsUTF8(function->func_qualname) + ")");
+  if (recording.given_functions.count(object) != 0) return true;  // all it leads to is known
+  const bool fresh = is_fresh(recording, object);
+  if (!fresh && !is_pinned(recording, object) && !pin_method(recording, function, first_argument) &&
+      !recording.stopped.happened() && !pin_module_function(recording, function)) {
+    if (recording.stopped.happened()) return false;
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("a function of unknown origin is called (") +
+                    PyUnicode_AsUTF8(function->func_qualname) + ")");
   }
   if (fresh) {
     // Its globals are those of the function that made it, and its cells are known by themselves.
     return true;
   }
-  if (!before_loading(function, first_argument)) return false;
-  if (!guards_.once(function)) return true;
-  if (function != proven_function_) {
-    guards_.add(FunctionGuard{function, function->func_code, function->func_defaults,
-                              function->func_kwdefaults, function->func_closure, function->func_globals},
-                object);
+  if (!before_loading(recording, function, first_argument)) return false;
+  if (!recording.guards.once(function)) return true;
+  if (function != recording.known.proven_function) {
+    recording.guards.add(
+        FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults,
+                      function->func_closure, function->func_globals},
+        object);
     for (PyObject* part : {function->func_code, function->func_defaults, function->func_closure}) {
-      if (part != nullptr) hold(part);
+      if (part != nullptr) hold(recording, part);
     }
   }
-  pin(function->func_globals, {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__globals__"))});
-  pin(function->func_builtins,
+  pin(recording, function->func_globals,
+      {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__globals__"))});
+  pin(recording, function->func_builtins,
       {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__builtins__"))});
   if (function->func_defaults != nullptr) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_defaults); i++) {
-      pin(PyTuple_GET_ITEM(function->func_defaults, i),
+      pin(recording, PyTuple_GET_ITEM(function->func_defaults, i),
           {Origin::attribute, object, Ref<>::steal(PyUnicode_FromFormat("__defaults__[%zd]", i))});
     }
   }
   if (function->func_kwdefaults != nullptr) {
-    pin(function->func_kwdefaults,
+    pin(recording, function->func_kwdefaults,
         {Origin::attribute, object, Ref<>::steal(PyUnicode_FromString("__kwdefaults__"))});
-    if (function == proven_function_) {
+    if (function == recording.known.proven_function) {
       PyObject *key, *value;
       Py_ssize_t position = 0;
       while (PyDict_Next(function->func_kwdefaults, &position, &key, &value))
-        pin(value, {Origin::item, function->func_kwdefaults, Ref<>::share(key)});
-    } else if (!read_dict(function->func_kwdefaults, true)) {  // bound to the arguments by now
+        pin(recording, value, {Origin::item, function->func_kwdefaults, Ref<>::share(key)});
+    } else if (!read_dict(recording, function->func_kwdefaults, true)) {  // bound to the arguments by now
       return false;
     }
   }
   if (function->func_closure != nullptr) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(function->func_closure); i++) {
-      pin(PyTuple_GET_ITEM(function->func_closure, i),
+      pin(recording, PyTuple_GET_ITEM(function->func_closure, i),
           {Origin::cell_of, object, Ref<>::steal(PyLong_FromSsize_t(i))});
     }
   }

@@ -1,5 +1,10 @@
 // capture/recording/identities.cpp: which object something is, where a later call may have another one in its
 // place.
+#include "capture/recording/identities.h"
+
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/places.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -19,19 +24,19 @@ static bool is_one_of_its_kind(PyObject* constant) {
 }
 
 // In how many places a capture found constants of this value, those of the running function among them.
-size_t Recording::places_of(PyObject* constant, bool& guarded) const {
+static size_t places_of(const Recording& recording, PyObject* constant, bool& guarded) {
   const ExpectedValue value = expect(constant);
   guarded = true;
-  const size_t places = constants_.count(value, [&](PyObject* parent) {
+  const size_t places = recording.known.constants.count(value, [&](PyObject* parent) {
     // Arguments and functions that are known by what they are made of are compared in ways of their own.
     // Classes are compared by the very objects that they hold, and so is what is set apart from them.
-    if (parent == nullptr || parent == reinterpret_cast<PyObject*>(proven_function_) ||
-        proven_cells_.count(parent) != 0)
+    if (parent == nullptr || parent == reinterpret_cast<PyObject*>(recording.known.proven_function) ||
+        recording.known.proven_cells.count(parent) != 0)
       guarded = false;
   });
   size_t in_function = 0;
-  const auto* function = reinterpret_cast<PyFunctionObject*>(frame_->function);
-  for (PyObject* tuple : {frame_->code->co_consts, function->func_defaults}) {
+  const auto* function = reinterpret_cast<PyFunctionObject*>(recording.frame->function);
+  for (PyObject* tuple : {recording.frame->code->co_consts, function->func_defaults}) {
     for (Py_ssize_t i = 0; tuple != nullptr && i < PyTuple_GET_SIZE(tuple); i++)
       in_function += value.matches(PyTuple_GET_ITEM(tuple, i)) ? 1 : 0;
   }
@@ -40,32 +45,35 @@ size_t Recording::places_of(PyObject* constant, bool& guarded) const {
 
 // One object stays one where it can only have come from one place, or where every place must hold the same
 // object as now.
-bool Recording::before_identity(PyObject* a, PyObject* b) {
+bool before_identity(Recording& recording, PyObject* a, PyObject* b) {
   if (a != b && PyTuple_Check(a) && PyTuple_Check(b))
-    return want_tuple_by_identity(a) && want_tuple_by_identity(b);
+    return want_tuple_by_identity(recording, a) && want_tuple_by_identity(recording, b);
   if (!is_constant(a) || !is_constant(b) || !expect(a).matches(b) || is_one_of_its_kind(a)) return true;
   bool guarded = false;
-  if (places_of(a, guarded) < 2 && a == b) return true;
+  if (places_of(recording, a, guarded) < 2 && a == b) return true;
   if (guarded) {
-    guards_.know_by_identity(a);
+    recording.guards.know_by_identity(a);
     return true;
   }
-  return stop(BreakCode::kUnguardable, "whether two equal constants are one object");
+  return stop(recording, BreakCode::kUnguardable, "whether two equal constants are one object");
 }
 
 // id(): of an object made here it is another number in each run, which a program can only use to tell objects
 // apart. A constant must then be the very object that it is now, wherever it was found.
-bool Recording::read_identity(PyObject* object) {
-  if (!want_tuple_by_identity(object)) return false;
-  if (given_.count(object) != 0)
-    return stop(BreakCode::kUnguardable, "the identity of an argument that is known by its contents");
-  if (!is_known(object)) return stop(BreakCode::kUnguardable, "the identity of an object of unknown origin");
-  if (!is_pinned(object)) identities_.insert(reinterpret_cast<size_t>(object));
+bool read_identity(Recording& recording, PyObject* object) {
+  if (!want_tuple_by_identity(recording, object)) return false;
+  if (recording.known.given.count(object) != 0)
+    return stop(recording, BreakCode::kUnguardable,
+                "the identity of an argument that is known by its contents");
+  if (!is_known(recording, object))
+    return stop(recording, BreakCode::kUnguardable, "the identity of an object of unknown origin");
+  if (!is_pinned(recording, object)) recording.known.identities.insert(reinterpret_cast<size_t>(object));
   if (!is_constant(object) || is_one_of_its_kind(object)) return true;
   bool guarded = false;
-  places_of(object, guarded);
-  if (!guarded) return stop(BreakCode::kUnguardable, "the identity of a constant among the arguments");
-  guards_.know_by_identity(object);
+  places_of(recording, object, guarded);
+  if (!guarded)
+    return stop(recording, BreakCode::kUnguardable, "the identity of a constant among the arguments");
+  recording.guards.know_by_identity(object);
   return true;
 }
 
@@ -89,28 +97,30 @@ static bool all_inside(PyObject* object, Visit&& visit) {
   return !PyMethod_Check(object) || visit(PyMethod_GET_SELF(object));
 }
 
-bool Recording::before_showing(PyObject* object) {
-  if (is_constant(object) || domain_.is_tensor(object)) return true;
+bool before_showing(Recording& recording, PyObject* object) {
+  if (is_constant(object) || recording.domain.is_tensor(object)) return true;
   const PyTypeObject* type = Py_TYPE(object);
   const bool shows_address =
       (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
       PyFunction_Check(object) || PyGen_Check(object);
-  if (shows_address && reads_freely(object))
-    return stop(BreakCode::kUnguardable, std::string("the address of a ") + type->tp_name + " is shown");
+  if (shows_address && reads_freely(recording, object))
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("the address of a ") + type->tp_name + " is shown");
   if (Py_EnterRecursiveCall(" while an object is looked at")) return false;
-  const bool shown = all_inside(object, [this](PyObject* inner) { return before_showing(inner); });
+  const bool shown = all_inside(object, [&](PyObject* inner) { return before_showing(recording, inner); });
   Py_LeaveRecursiveCall();
   return shown;
 }
 
-bool Recording::before_hashing(PyObject* object) {
-  if (is_constant(object) || domain_.is_tensor(object)) return true;
+bool before_hashing(Recording& recording, PyObject* object) {
+  if (is_constant(object) || recording.domain.is_tensor(object)) return true;
   const PyTypeObject* type = Py_TYPE(object);
   const bool hashes_address = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(object);
-  if (hashes_address && reads_freely(object))
-    return stop(BreakCode::kUnguardable, std::string("the address of a ") + type->tp_name + " is hashed");
+  if (hashes_address && reads_freely(recording, object))
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("the address of a ") + type->tp_name + " is hashed");
   if (PyTuple_Check(object) || PyMethod_Check(object))
-    return all_inside(object, [this](PyObject* inner) { return before_hashing(inner); });
+    return all_inside(object, [&](PyObject* inner) { return before_hashing(recording, inner); });
   return true;
 }
 

@@ -1,8 +1,17 @@
 // capture/recording/marked_calls.cpp: calls of callables that the user has marked.
+#include "capture/recording/marked_calls.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/marks/mark.h"
+#include "capture/recording/calls.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/paused_capture.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/results.h"
+#include "capture/recording/symbols.h"
 
 namespace stator {
 namespace {
@@ -16,62 +25,66 @@ std::string name_of(PyObject* function) {
 
 }  // namespace
 
-bool Recording::before_marked_call(const Marked& marked, PyObject* callable, PyObject* const* arguments,
-                                   Py_ssize_t count) {
+bool before_marked_call(Recording& recording, const Marked& marked, PyObject* callable,
+                        PyObject* const* arguments, Py_ssize_t count) {
   switch (marked.mark) {
     case Mark::captured:
       // Its C code calls the function, whose frames are then captured like any other.
-      if (!is_known(callable)) return stop(BreakCode::kUnguardable, "a compiled function of unknown origin");
-      if (is_pinned(callable))
-        pin(marked.function,
+      if (!is_known(recording, callable))
+        return stop(recording, BreakCode::kUnguardable, "a compiled function of unknown origin");
+      if (is_pinned(recording, callable))
+        pin(recording, marked.function,
             {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__wrapped__"))});
-      return before_call_with(marked.function, arguments, count);
+      return before_call_with(recording, marked.function, arguments, count);
     case Mark::constant:
       for (Py_ssize_t i = 0; i < count; i++) {
-        if (domain_.is_tensor(arguments[i]))
-          return stop(BreakCode::kUnguardable, "a tensor is given to " + name_of(marked.function) +
-                                                   ", whose result is assumed to be constant");
-        if (!read_contents(arguments[i])) return false;
+        if (recording.domain.is_tensor(arguments[i]))
+          return stop(recording, BreakCode::kUnguardable,
+                      "a tensor is given to " + name_of(marked.function) +
+                          ", whose result is assumed to be constant");
+        if (!read_contents(recording, arguments[i])) return false;
       }
-      expect_result();
+      expect_result(recording);
       return true;
     case Mark::opaque:
       for (Py_ssize_t i = 0; i < count; i++) {
-        if (!domain_.is_tensor(arguments[i]) && !read_contents(arguments[i])) return false;
+        if (!recording.domain.is_tensor(arguments[i]) && !read_contents(recording, arguments[i]))
+          return false;
       }
-      expect_result();
+      expect_result(recording);
       return true;
     case Mark::skipped:
-      return stop(BreakCode::kSkipped, name_of(marked.function));
+      return stop(recording, BreakCode::kSkipped, name_of(marked.function));
     default:
-      return stop(BreakCode::kDisabled, name_of(marked.function));
+      return stop(recording, BreakCode::kDisabled, name_of(marked.function));
   }
 }
 
-std::optional<bool> Recording::before_marked_method(PyObject* method, PyObject* self,
-                                                    PyObject* const* arguments, Py_ssize_t count) {
+std::optional<bool> before_marked_method(Recording& recording, PyObject* method, PyObject* self,
+                                         PyObject* const* arguments, Py_ssize_t count) {
   Ref<> function = Ref<>::share(method);
   const bool is_static = Py_IS_TYPE(method, &PyStaticMethod_Type);
   if (is_static) function = Ref<>::steal(PyObject_GetAttrString(method, "__func__"));
   const Marked marked = function ? mark_of(function.get()) : Marked{};
   if (marked.mark == Mark::none) return std::nullopt;
   PyTypeObject* type = Py_TYPE(self);
-  if (!is_known(self))
-    return stop(BreakCode::kUnguardable,
+  if (!is_known(recording, self))
+    return stop(recording, BreakCode::kUnguardable,
                 std::string("an object of unknown origin is called (") + type->tp_name + ")");
-  if (!read_type(type)) return false;
-  pin(function.get(),
+  if (!read_type(recording, type)) return false;
+  pin(recording, function.get(),
       {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__call__"))});
-  pending_.pop_back();  // of the call of `self`; the mark decides what is expected
+  recording.pending.pop_back();  // of the call of `self`; the mark decides what is expected
   std::vector<PyObject*> all;
   all.reserve(static_cast<size_t>(count) + 1);
   if (!is_static) all.push_back(self);
   for (Py_ssize_t i = 0; i < count; i++) all.push_back(arguments[i]);
-  return before_marked_call(marked, function.get(), all.data(), static_cast<Py_ssize_t>(all.size()));
+  return before_marked_call(recording, marked, function.get(), all.data(),
+                            static_cast<Py_ssize_t>(all.size()));
 }
 
-PyObject* Recording::opaque_result(PyObject* function, PyObject* const* arguments, size_t flags,
-                                   PyObject* keywords) {
+PyObject* opaque_result(Recording& recording, PyObject* function, PyObject* const* arguments, size_t flags,
+                        PyObject* keywords) {
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   auto positional = Ref<>::steal(PyTuple_New(count));
   auto named = Ref<>::steal(PyDict_New());
@@ -83,43 +96,43 @@ PyObject* Recording::opaque_result(PyObject* function, PyObject* const* argument
   Ref<> result;
   std::string why;
   {
-    PausedCapture paused(capture_);
-    result = capture_.opaque_call(function, positional.get(), named.get(), why);
+    PausedCapture paused(recording.capture);
+    result = recording.capture.opaque_call(function, positional.get(), named.get(), why);
     if (!result) PyErr_Clear();
   }
   if (!result) {
-    stop(BreakCode::kShapeInference, name_of(function) + ": " + why);
+    stop(recording, BreakCode::kShapeInference, name_of(function) + ": " + why);
     return nullptr;
   }
   return result.release();
 }
 
-PyObject* Recording::constant_result(PyObject* function, PyObject* const* arguments, size_t flags,
-                                     PyObject* keywords) {
+PyObject* constant_result(Recording& recording, PyObject* function, PyObject* const* arguments, size_t flags,
+                          PyObject* keywords) {
   // What it keeps outlives the symbols of this capture.
   const Py_ssize_t named = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
   const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags) + named);
   std::vector<Ref<>> given(count);
   std::vector<PyObject*> plain(count);
   for (size_t i = 0; i < count; i++) {
-    given[i] = key_of(arguments[i]);
+    given[i] = key_of(recording, arguments[i]);
     plain[i] = given[i].get();
     if (plain[i] == nullptr) return nullptr;
   }
   Ref<> result;
   {
-    PausedCapture paused(capture_);
+    PausedCapture paused(recording.capture);
     result = Ref<>::steal(PyObject_Vectorcall(function, plain.data(),
                                               static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords));
   }
   if (!result) {
     // The function that runs natively raises it again.
-    stop(BreakCode::kException, name_of(function) + " raises");
+    stop(recording, BreakCode::kException, name_of(function) + " raises");
     return nullptr;
   }
-  pin(result.get(),
+  pin(recording, result.get(),
       {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(("constant " + name_of(function)).c_str()))});
-  guards_.keep(result.get());
+  recording.guards.keep(result.get());
   return result.release();
 }
 

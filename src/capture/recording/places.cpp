@@ -3,108 +3,127 @@
 //
 // While the capture lasts, a symbol or a tracer stands in that place, so that whoever reads it sees it. The
 // journal puts the value back.
+#include "capture/recording/places.h"
+
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/sources.h"
+#include "capture/recording/tensor_attributes.h"
 
 namespace stator {
 
+static bool see_number(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                       const std::string& name);
+static bool see_tuple(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                      const std::string& name);
+static bool see_tensor(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                       const std::string& name);
+
 // Whether something stands there now, or stood there already. False: what is there is guarded as it is, or an
 // error is set.
-bool Recording::see_place(PyObject* container, PyObject* key, PyObject* value) {
-  if (varying_ == nullptr || !varying_->has_places()) return false;
-  if (following_ != 0) return false;  // whoever runs there reads the place by itself
+bool see_place(Recording& recording, PyObject* container, PyObject* key, PyObject* value) {
+  if (recording.varying == nullptr || !recording.varying->has_places()) return false;
+  if (recording.following != 0) return false;  // whoever runs there reads the place by itself
   const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
   const bool is_tuple = PyTuple_CheckExact(value);
-  if (!is_number && !is_tuple && !domain_.is_tensor(value)) return false;
-  if (stand_in(container, key) != nullptr) return true;
+  if (!is_number && !is_tuple && !recording.domain.is_tensor(value)) return false;
+  if (recording.placed.in(container, key) != nullptr) return true;
   if (item_at(container, key) != value) return false;  // written since
-  if (PyDict_Check(container) && guards_.reads_key(container, key)) return false;
-  const std::string name = place_name(source(container), key);
-  if (!varying_->is_place(name)) return false;
-  if (is_number) return !PyList_Check(container) && see_number(container, key, value, name);
-  return is_tuple ? see_tuple(container, key, value, name) : see_tensor(container, key, value, name);
+  if (PyDict_Check(container) && recording.guards.reads_key(container, key)) return false;
+  const std::string name = place_name(source(recording, container), key);
+  if (!recording.varying->is_place(name)) return false;
+  if (is_number) return !PyList_Check(container) && see_number(recording, container, key, value, name);
+  return is_tuple ? see_tuple(recording, container, key, value, name)
+                  : see_tensor(recording, container, key, value, name);
 }
 
-bool Recording::place(PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
-  if (PyTypeObject* type = classes_.class_with(container)) {
-    guards_.keep(key);
-    guards_.set_apart(type, key);
-    if (!journal_.class_attribute(type, key) ||
+static bool place(Recording& recording, PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
+  if (PyTypeObject* type = recording.classes.class_with(container)) {
+    recording.guards.keep(key);
+    recording.guards.set_apart(type, key);
+    if (!recording.journal.class_attribute(type, key) ||
         PyType_Type.tp_setattro(reinterpret_cast<PyObject*>(type), key, stands.get()) < 0)
       return false;
   } else if (PyDict_Check(container)) {
-    if (!journal_.dict_key(container, key, value) || PyDict_SetItem(container, key, stands.get()) < 0)
+    if (!recording.journal.dict_key(container, key, value) ||
+        PyDict_SetItem(container, key, stands.get()) < 0)
       return false;
   } else if (PyCell_Check(container)) {
-    if (!journal_.cell(container) || PyCell_Set(container, stands.get()) < 0) return false;
+    if (!recording.journal.cell(container) || PyCell_Set(container, stands.get()) < 0) return false;
   } else if (!PyList_Check(container)) {
     PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);
-    if (!journal_.slot(container, descriptor) ||
+    if (!recording.journal.slot(container, descriptor) ||
         Py_TYPE(descriptor)->tp_descr_set(descriptor, container, stands.get()) < 0)
       return false;
   } else {
     const Py_ssize_t index = PyLong_AsSsize_t(key);
-    if (!journal_.list_item(container, index) ||
+    if (!recording.journal.list_item(container, index) ||
         PyList_SetItem(container, index, Ref<>(stands).release()) < 0)
       return false;
   }
-  placed_.add(container, key, std::move(stands));
+  recording.placed.add(container, key, std::move(stands));
   return true;
 }
 
-bool Recording::see_number(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
-  DomainCapture::NumberSymbol symbol = capture_.number(value, name);
+static bool see_number(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                       const std::string& name) {
+  DomainCapture::NumberSymbol symbol = recording.capture.number(value, name);
   if (!symbol.stands) return false;
-  guards_.add(NumberGuard{container, HeldKey(key), {symbol.is_real, symbol.index}}, container);
-  expect_symbols();
-  return place(container, key, value, std::move(symbol.stands));
+  recording.guards.add(NumberGuard{container, HeldKey(key), {symbol.is_real, symbol.index}}, container);
+  recording.has_symbols = true;
+  return place(recording, container, key, value, std::move(symbol.stands));
 }
 
 // One that is reached in another way too is that one object.
-bool Recording::may_be_placed(PyObject* value) const {
+static bool may_be_placed(const Recording& recording, PyObject* value) {
   if (PyTuple_CheckExact(value)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++) {
-      if (!may_be_placed(PyTuple_GET_ITEM(value, i))) return false;
+      if (!may_be_placed(recording, PyTuple_GET_ITEM(value, i))) return false;
     }
   }
-  return is_constant(value) || (!is_pinned(value) && !reads_freely(value) && by_identity_->count(value) == 0);
+  return is_constant(value) || (!is_pinned(recording, value) && !reads_freely(recording, value) &&
+                                recording.by_identity->count(value) == 0);
 }
 
 // The tracer of a tensor that the call brings in a place.
-Ref<> Recording::placed_tracer(PyObject* value, const std::string& name,
-                               std::unique_ptr<TensorGuard>& guard) {
-  const uint64_t changing = domain_.marked_sizes(value, varying_->sizes(name));
-  Ref<> tracer = capture_.input(value, name, changing, guard);
+static Ref<> placed_tracer(Recording& recording, PyObject* value, const std::string& name,
+                           std::unique_ptr<TensorGuard>& guard) {
+  const uint64_t changing = recording.domain.marked_sizes(value, recording.varying->sizes(name));
+  Ref<> tracer = recording.capture.input(value, name, changing, guard);
   if (!tracer || !guard) return {};
-  if (changing != 0) expect_symbols();
-  make_given_tensor(tracer.get(), value, name);
-  placed_.tensors.push_back(Ref<>::share(value));
+  if (changing != 0) recording.has_symbols = true;
+  make_given_tensor(recording, tracer.get(), value, name);
+  recording.placed.tensors.push_back(Ref<>::share(value));
   return tracer;
 }
 
-bool Recording::see_tensor(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
-  if (!may_be_placed(value) || PyODict_Check(container)) return false;
+static bool see_tensor(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                       const std::string& name) {
+  if (!may_be_placed(recording, value) || PyODict_Check(container)) return false;
   std::unique_ptr<TensorGuard> guard;
-  Ref<> tracer = placed_tracer(value, name, guard);
+  Ref<> tracer = placed_tracer(recording, value, name, guard);
   if (!tracer) return false;
-  guards_.add(TensorItemGuard{container, HeldKey(key), name, std::move(guard)}, container);
-  return place(container, key, value, std::move(tracer));
+  recording.guards.add(TensorItemGuard{container, HeldKey(key), name, std::move(guard)}, container);
+  return place(recording, container, key, value, std::move(tracer));
 }
 
-Ref<> Recording::placed_part(PyObject* value, const std::string& name, TupleItemGuard::Part& part) {
+static Ref<> placed_part(Recording& recording, PyObject* value, const std::string& name,
+                         TupleItemGuard::Part& part) {
   part.name = name;
-  if (domain_.is_tensor(value)) return placed_tracer(value, name, part.tensor);
+  if (recording.domain.is_tensor(value)) return placed_tracer(recording, value, name, part.tensor);
   part.is_tuple = PyTuple_CheckExact(value);
   if (!part.is_tuple) {
     const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
-    if (is_number && varying_->is_place(name)) {
-      DomainCapture::NumberSymbol symbol = capture_.number(value, name);
+    if (is_number && recording.varying->is_place(name)) {
+      DomainCapture::NumberSymbol symbol = recording.capture.number(value, name);
       if (symbol.stands) {
         part.number = {symbol.is_real, symbol.index};
-        expect_symbols();
+        recording.has_symbols = true;
         return std::move(symbol.stands);
       }
     }
-    note_constant(value, nullptr, nullptr);
+    note_constant(recording, value, nullptr, nullptr);
     part.constant = expect(value);
     return Ref<>::share(value);
   }
@@ -112,33 +131,36 @@ Ref<> Recording::placed_part(PyObject* value, const std::string& name, TupleItem
   auto stands = Ref<>::steal(PyTuple_New(count));
   for (Py_ssize_t i = 0; stands && i < count; i++) {
     part.items.emplace_back();
-    Ref<> item =
-        placed_part(PyTuple_GET_ITEM(value, i), name + "[" + std::to_string(i) + "]", part.items.back());
+    Ref<> item = placed_part(recording, PyTuple_GET_ITEM(value, i), name + "[" + std::to_string(i) + "]",
+                             part.items.back());
     if (!item) return {};
     PyTuple_SET_ITEM(stands.get(), i, item.release());
   }
   return stands;
 }
 
-bool Recording::see_tuple(PyObject* container, PyObject* key, PyObject* value, const std::string& name) {
-  if (!may_be_placed(value) || PyODict_Check(container) || !may_be_replaced(domain_, value)) return false;
+static bool see_tuple(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                      const std::string& name) {
+  if (!may_be_placed(recording, value) || PyODict_Check(container) ||
+      !may_be_replaced(recording.domain, value))
+    return false;
   TupleItemGuard guard{container, HeldKey(key), {}};
-  Ref<> stands = placed_part(value, name, guard.whole);
+  Ref<> stands = placed_part(recording, value, name, guard.whole);
   if (!stands) {
-    if (!PyErr_Occurred()) stop(BreakCode::kTensorSubclass, name);
+    if (!PyErr_Occurred()) stop(recording, BreakCode::kTensorSubclass, name);
     return false;
   }
-  guards_.add(std::move(guard), container);
-  placed_.add_tuple(stands.get(), value);
-  return place(container, key, value, std::move(stands));
+  recording.guards.add(std::move(guard), container);
+  recording.placed.add_tuple(stands.get(), value);
+  return place(recording, container, key, value, std::move(stands));
 }
 
 // False: it stands for a tuple, of which another attempt sees the object itself.
-bool Recording::want_tuple_by_identity(PyObject* stands) {
-  PyObject* const real = placed_.real_tuple(stands);
+bool want_tuple_by_identity(Recording& recording, PyObject* stands) {
+  PyObject* const real = recording.placed.real_tuple(stands);
   if (real == nullptr) return true;
-  wanted_by_identity_.insert(real);
-  return stop(BreakCode::kUnguardable, "the identity of a tuple that is read from its place");
+  recording.wanted_by_identity.insert(real);
+  return stop(recording, BreakCode::kUnguardable, "the identity of a tuple that is read from its place");
 }
 
 }  // namespace stator

@@ -7,6 +7,9 @@
 
 #include <string_view>
 
+#include "capture/recording/calls.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -34,13 +37,13 @@ bool draws_random_numbers(PyObject* callable) {
   return module && utf8(module.get()).starts_with("numpy.random");
 }
 
-bool Recording::before_draw(PyObject* method, std::string_view name,
-                            const std::vector<PyObject*>& arguments) {
+bool before_draw(Recording& recording, PyObject* method, std::string_view name,
+                 const std::vector<PyObject*>& arguments) {
   if (arguments.empty()) return true;  // raises
   // Without a seed the system's own randomness is one.
   const bool is_known_seed = name != "seed" || (arguments.size() == 2 && PyLong_CheckExact(arguments[1]));
-  if (is_fresh(arguments[0]) && is_known_seed) return true;
-  return stop(BreakCode::kRandomState, text_of_call(method));
+  if (is_fresh(recording, arguments[0]) && is_known_seed) return true;
+  return stop(recording, BreakCode::kRandomState, text_of_call(method));
 }
 
 }  // namespace stator

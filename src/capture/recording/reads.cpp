@@ -1,271 +1,297 @@
 // capture/recording/reads.cpp: reads of objects that existed before the capture, and the guards that make
 // them valid.
+#include "capture/recording/reads.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/custom_gradients.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/places.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/symbols.h"
 
 namespace stator {
 
-void Recording::look_at(PyObject* tensor) {
-  if (domain_.is_tensor(tensor) && is_pinned(tensor)) looked_at_.insert(tensor);
+static bool note_list_item(Recording& recording, PyObject* list, PyObject* items, Py_ssize_t i);
+
+void look_at(Recording& recording, PyObject* tensor) {
+  if (recording.domain.is_tensor(tensor) && is_pinned(recording, tensor)) recording.looked_at.insert(tensor);
 }
 
 // Hashing a tensor runs Python code of torch's, whose frames come and go here.
-PyObject* Recording::look_up(PyObject* dict, PyObject* key) {
-  cpython::Frame* const frame = frame_;
-  const Instruction* const at = at_;
+PyObject* look_up(Recording& recording, PyObject* dict, PyObject* key) {
+  cpython::Frame* const frame = recording.frame;
+  const Instruction* const at = recording.at;
   PyObject* value = PyDict_GetItemWithError(dict, key);
-  frame_ = frame;
-  at_ = at;
+  recording.frame = frame;
+  recording.at = at;
   return value;
 }
 
-bool Recording::read_dict_item(PyObject* dict, PyObject* given_key) {
-  if (is_withheld(dict)) return false;
-  if (reads_freely(dict)) return true;
-  const Ref<> plain = key_of(given_key);
+bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
+  if (is_withheld(recording, dict)) return false;
+  if (reads_freely(recording, dict)) return true;
+  const Ref<> plain = key_of(recording, given_key);
   PyObject* key = plain.get();
   if (key == nullptr) return false;
-  if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
-  if (!is_no_stand_in(key)) return false;
-  if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key) &&
-      !(is_pinned(key) && is_address_key(key)))
-    return stop(BreakCode::kUnguardable, "a dictionary is read with a key of the program's own type");
-  if (domain_.is_capture_flag(key) || (!journal_.empty() && journal_.wrote_key(dict, key))) return true;
-  if (PyTypeObject* type = classes_.class_with(dict);
-      type != nullptr && journal_.wrote_key(reinterpret_cast<PyObject*>(type), key))
+  if (!is_pinned(recording, dict))
+    return stop(recording, BreakCode::kUnguardable, "a dictionary of unknown origin is read");
+  if (!is_no_stand_in(recording, key)) return false;
+  if (!is_plain_key(key) && !recording.domain.is_immutable(key) && !recording.domain.is_tensor(key) &&
+      !(is_pinned(recording, key) && is_address_key(key)))
+    return stop(recording, BreakCode::kUnguardable,
+                "a dictionary is read with a key of the program's own type");
+  if (recording.domain.is_capture_flag(key) ||
+      (!recording.journal.empty() && recording.journal.wrote_key(dict, key)))
     return true;
-  PyObject* value = look_up(dict, key);
+  if (PyTypeObject* type = recording.classes.class_with(dict);
+      type != nullptr && recording.journal.wrote_key(reinterpret_cast<PyObject*>(type), key))
+    return true;
+  PyObject* value = look_up(recording, dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
-  if (value != nullptr && see_place(dict, key, value)) return true;
+  if (value != nullptr && see_place(recording, dict, key, value)) return true;
   if (PyErr_Occurred()) return false;
-  guards_.read(dict, key, value);
-  if (value != nullptr) pin(value, {Origin::item, dict, Ref<>::share(key)});
+  recording.guards.read(dict, key, value);
+  if (value != nullptr) pin(recording, value, {Origin::item, dict, Ref<>::share(key)});
   return true;
 }
 
-bool Recording::read_dict(PyObject* dict, bool by_value) {
-  if (is_withheld(dict)) return false;
-  if (reads_freely(dict)) return true;
-  if (!is_pinned(dict)) return stop(BreakCode::kUnguardable, "a dictionary of unknown origin is read");
-  if (guards_.dict(dict).whole) return true;
-  if (PyTypeObject* type = classes_.class_with(dict);
-      type != nullptr && journal_.find(reinterpret_cast<PyObject*>(type)) != nullptr)
-    return stop(BreakCode::kUnguardable,
+bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
+  if (is_withheld(recording, dict)) return false;
+  if (reads_freely(recording, dict)) return true;
+  if (!is_pinned(recording, dict))
+    return stop(recording, BreakCode::kUnguardable, "a dictionary of unknown origin is read");
+  if (recording.guards.dict(dict).whole) return true;
+  if (PyTypeObject* type = recording.classes.class_with(dict);
+      type != nullptr && recording.journal.find(reinterpret_cast<PyObject*>(type)) != nullptr)
+    return stop(recording, BreakCode::kUnguardable,
                 std::string("class ") + type->tp_name + " is looked through after a write to it");
   std::vector<DictGuard::Read> reads;
   PyObject *key, *value;
   Py_ssize_t position = 0;
-  const Ref<> entry = journal_.dict_at_entry(dict);
+  const Ref<> entry = recording.journal.dict_at_entry(dict);
   if (!entry) return false;
   while (PyDict_Next(entry.get(), &position, &key, &value)) {
     // What was written before it was read is seen by nobody.
-    const bool unseen = !by_value && journal_.wrote_key(dict, key) && !guards_.reads_key(dict, key);
-    const bool placed = unseen || (!by_value && see_place(dict, key, value));
+    const bool unseen =
+        !by_value && recording.journal.wrote_key(dict, key) && !recording.guards.reads_key(dict, key);
+    const bool placed = unseen || (!by_value && see_place(recording, dict, key, value));
     if (PyErr_Occurred()) return false;
     reads.push_back({HeldKey(key), placed ? ExpectedValue::anything() : expect(value)});
-    if (!placed) pin(value, {Origin::item, dict, Ref<>::share(key)});
+    if (!placed) pin(recording, value, {Origin::item, dict, Ref<>::share(key)});
   }
-  DictGuard& guard = guards_.dict(dict);  // found again: guards on places may have moved it
+  DictGuard& guard = recording.guards.dict(dict);  // found again: guards on places may have moved it
   guard.whole = true;
   guard.reads = std::move(reads);
   return true;
 }
 
-bool Recording::read_list(PyObject* list) {
-  if (is_withheld(list)) return false;
-  if (reads_freely(list)) return true;
-  if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
-  const Ref<> entry = journal_.list_at_entry(list);
+bool read_list(Recording& recording, PyObject* list) {
+  if (is_withheld(recording, list)) return false;
+  if (reads_freely(recording, list)) return true;
+  if (!is_pinned(recording, list))
+    return stop(recording, BreakCode::kUnguardable, "a list of unknown origin is read");
+  const Ref<> entry = recording.journal.list_at_entry(list);
   if (!entry) return false;
   const Py_ssize_t count = PyList_GET_SIZE(entry.get());
-  if (guards_.list(list, count).whole) return true;
-  const Written* written = journal_.find(list);
+  if (recording.guards.list(list, count).whole) return true;
+  const Written* written = recording.journal.find(list);
   for (Py_ssize_t i = 0; i < count; i++) {
     // What was written before it was read is seen by nobody.
     if (written != nullptr && !written->entry && written->items.count(i) != 0) continue;
-    if (!note_list_item(list, entry.get(), i)) return false;
+    if (!note_list_item(recording, list, entry.get(), i)) return false;
   }
-  guards_.list(list, count).whole = true;
+  recording.guards.list(list, count).whole = true;
   return true;
 }
 
 // `items` is what the list held at entry.
-bool Recording::note_list_item(PyObject* list, PyObject* items, Py_ssize_t i) {
+static bool note_list_item(Recording& recording, PyObject* list, PyObject* items, Py_ssize_t i) {
   const Py_ssize_t count = PyList_GET_SIZE(items);
   const auto at = static_cast<size_t>(i);
-  if (guards_.list(list, count).items[at].object != nullptr) return true;
+  if (recording.guards.list(list, count).items[at].object != nullptr) return true;
   PyObject* item = PyList_GET_ITEM(items, i);
   auto index = Ref<>::steal(PyLong_FromSsize_t(i));
   if (!index) return false;
-  if (see_place(list, index.get(), item)) return true;
+  if (see_place(recording, list, index.get(), item)) return true;
   if (PyErr_Occurred()) return false;
-  guards_.list(list, count).items[at] = expect(item);
-  pin(item, {Origin::item, list, std::move(index)});
+  recording.guards.list(list, count).items[at] = expect(item);
+  pin(recording, item, {Origin::item, list, std::move(index)});
   return true;
 }
 
-bool Recording::read_length(PyObject* list) {
-  if (is_withheld(list)) return false;
-  if (reads_freely(list)) return true;
-  if (!is_pinned(list)) return stop(BreakCode::kUnguardable, "a list of unknown origin is read");
-  const Written* written = journal_.find(list);
+bool read_length(Recording& recording, PyObject* list) {
+  if (is_withheld(recording, list)) return false;
+  if (reads_freely(recording, list)) return true;
+  if (!is_pinned(recording, list))
+    return stop(recording, BreakCode::kUnguardable, "a list of unknown origin is read");
+  const Written* written = recording.journal.find(list);
   if (written != nullptr && written->entry) return true;
-  guards_.list(list, written != nullptr ? written->length : PyList_GET_SIZE(list));
+  recording.guards.list(list, written != nullptr ? written->length : PyList_GET_SIZE(list));
   return true;
 }
 
 // One item, by a number: the other items may change.
-bool Recording::read_list_item(PyObject* list, PyObject* index) {
-  if (is_withheld(list)) return false;
-  if (reads_freely(list)) return true;
-  if (!PyLong_CheckExact(index)) return read_list(list) && read_contents(index);
-  if (!read_length(list)) return false;
+bool read_list_item(Recording& recording, PyObject* list, PyObject* index) {
+  if (is_withheld(recording, list)) return false;
+  if (reads_freely(recording, list)) return true;
+  if (!PyLong_CheckExact(index)) return read_list(recording, list) && read_contents(recording, index);
+  if (!read_length(recording, list)) return false;
   Py_ssize_t at = PyLong_AsSsize_t(index);
   if (at == -1 && PyErr_Occurred()) PyErr_Clear();
   if (at < 0) at += PyList_GET_SIZE(list);
   if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises, whatever it holds
-  const Written* written = journal_.find(list);
+  const Written* written = recording.journal.find(list);
   if (written != nullptr && (written->entry || at >= written->length || written->items.count(at) != 0))
     return true;  // written here
-  return note_list_item(list, list, at);
+  return note_list_item(recording, list, list, at);
 }
 
-bool Recording::read_type(PyTypeObject* type) {
+bool read_type(Recording& recording, PyTypeObject* type) {
   if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (!guards_.once(type)) return true;
-  if (is_fresh(object)) return true;
+  if (!recording.guards.once(type)) return true;
+  if (is_fresh(recording, object)) return true;
   if (type->tp_mro == nullptr)
-    return stop(BreakCode::kUnguardable, std::string("class ") + type->tp_name + " is still being made");
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("class ") + type->tp_name + " is still being made");
   Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   if (!alive) return false;
   const unsigned int version = type_version(type);
-  guards_.add(TypeGuard{type, std::move(alive), version, TypeContents::of(type), nullptr}, object);
+  recording.guards.add(TypeGuard{type, std::move(alive), version, TypeContents::of(type), nullptr}, object);
   return true;
 }
 
-bool Recording::read_object(PyObject* object) {
-  if (!read_type(Py_TYPE(object))) return false;
-  if (reads_freely(object)) return true;
-  if (object == reinterpret_cast<PyObject*>(proven_function_))
-    return stop(BreakCode::kUnguardable, "an attribute of a function that may be made anew on every call");
-  if (!is_pinned(object)) {
-    return stop(BreakCode::kUnguardable,
+bool read_object(Recording& recording, PyObject* object) {
+  if (!read_type(recording, Py_TYPE(object))) return false;
+  if (reads_freely(recording, object)) return true;
+  if (object == reinterpret_cast<PyObject*>(recording.known.proven_function))
+    return stop(recording, BreakCode::kUnguardable,
+                "an attribute of a function that may be made anew on every call");
+  if (!is_pinned(recording, object)) {
+    return stop(recording, BreakCode::kUnguardable,
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
   }
-  pin(reinterpret_cast<PyObject*>(Py_TYPE(object)), {Origin::type_of, object, {}});
+  pin(recording, reinterpret_cast<PyObject*>(Py_TYPE(object)), {Origin::type_of, object, {}});
   // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
-  if (!guards_.once(reinterpret_cast<const char*>(object) + 1)) return true;
-  ObjectGuard guard = guard_of(object);
+  if (!recording.guards.once(reinterpret_cast<const char*>(object) + 1)) return true;
+  ObjectGuard guard = guard_of(recording, object);
   if (PyObject** slot = cpython::noticing_dict(object)) {
     guard.dict_slot = slot;
     guard.dict = *slot;
-    pin(*slot, {Origin::dict_of, object, {}});
+    pin(recording, *slot, {Origin::dict_of, object, {}});
   } else if (PyErr_Occurred()) {
     return false;
   }
-  guards_.add(std::move(guard), object);
+  recording.guards.add(std::move(guard), object);
   return true;
 }
 
-ObjectGuard Recording::guard_of(PyObject* object) const {
+ObjectGuard guard_of(const Recording& recording, PyObject* object) {
   ObjectGuard guard(object);
-  const auto origin = pinned_.find(object);
-  if (origin != pinned_.end() && origin->second.kind == Origin::item && PyDict_Check(origin->second.parent)) {
+  const auto origin = recording.known.pinned.find(object);
+  if (origin != recording.known.pinned.end() && origin->second.kind == Origin::item &&
+      PyDict_Check(origin->second.parent)) {
     guard.holder = origin->second.parent;
     guard.key = origin->second.key.get();
   }
   return guard;
 }
 
-bool Recording::read_reference(PyObject* reference) {
-  if (is_fresh(reference)) return true;
-  if (!is_pinned(reference)) return stop(BreakCode::kUnguardable, "a weak reference of unknown origin");
+bool read_reference(Recording& recording, PyObject* reference) {
+  if (is_fresh(recording, reference)) return true;
+  if (!is_pinned(recording, reference))
+    return stop(recording, BreakCode::kUnguardable, "a weak reference of unknown origin");
   PyObject** field = &reinterpret_cast<PyWeakReference*>(reference)->wr_object;
   PyObject* object = PyWeakref_GET_OBJECT(reference);
   // It never refers to another object, but may be without one.
-  if (guards_.once(reference)) guards_.add(FieldGuard{field, "object", expect(object)}, reference);
-  pin(object, {Origin::attribute, reference, Ref<>::steal(PyUnicode_InternFromString("()"))});
+  if (recording.guards.once(reference))
+    recording.guards.add(FieldGuard{field, "object", expect(object)}, reference);
+  pin(recording, object, {Origin::attribute, reference, Ref<>::steal(PyUnicode_InternFromString("()"))});
   return true;
 }
 
-bool Recording::read_cell(PyObject* cell, PyCodeObject* code, int index) {
-  if (is_withheld(cell)) return false;
-  if (is_fresh(cell) || !is_pinned(cell))
+bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index) {
+  if (is_withheld(recording, cell)) return false;
+  if (is_fresh(recording, cell) || !is_pinned(recording, cell))
     return true;  // cells of functions that this capture entered are made by it
-  if (journal_.find(cell) != nullptr) return true;  // written here
+  if (recording.journal.find(cell) != nullptr) return true;  // written here
   PyObject* content = PyCell_GET(cell);
-  const bool proven = proven_cells_.count(cell) != 0;
-  if (content != nullptr && !proven && !guards_.has_seen(cell)) {
-    if (see_place(cell, Py_None, content)) return true;
+  const bool proven = recording.known.proven_cells.count(cell) != 0;
+  if (content != nullptr && !proven && !recording.guards.has_seen(cell)) {
+    if (see_place(recording, cell, Py_None, content)) return true;
     if (PyErr_Occurred()) return false;
   }
-  if (!proven && guards_.once(cell)) guards_.add(CellGuard{cell, expect(content)}, cell);
+  if (!proven && recording.guards.once(cell)) recording.guards.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {
-    pin(content, {Origin::attribute, cell, Ref<>::share(PyTuple_GET_ITEM(code->co_localsplusnames, index))});
+    pin(recording, content,
+        {Origin::attribute, cell, Ref<>::share(PyTuple_GET_ITEM(code->co_localsplusnames, index))});
   }
   return true;
 }
 
-bool Recording::read_order(PyObject* dict) {
-  if (is_withheld(dict)) return false;
+bool read_order(Recording& recording, PyObject* dict) {
+  if (is_withheld(recording, dict)) return false;
   if (!cpython::order_is_readable())
-    return stop(BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
+    return stop(recording, BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
   // Keyed beside the dictionary itself, which has a guard on its items.
-  if (!guards_.once(reinterpret_cast<const char*>(dict) + 2)) return true;
+  if (!recording.guards.once(reinterpret_cast<const char*>(dict) + 2)) return true;
   // Keys that this run wrote stand behind those that were there.
-  const Written* written = journal_.find(dict);
+  const Written* written = recording.journal.find(dict);
   OrderGuard guard{dict, {}};
   for (const cpython::OrderNode* node = cpython::ordered(dict)->first; node != nullptr; node = node->next) {
     if (written == nullptr || !written->is_new(node->key)) guard.keys.push_back(expect(node->key));
   }
   if (guard.keys.size() < 2) return true;  // a guard on its items tells all
-  guards_.add(std::move(guard), dict);
+  recording.guards.add(std::move(guard), dict);
   return true;
 }
 
-bool Recording::read_items(PyObject* container) {
-  if (is_withheld(container)) return false;
-  if (!is_pinned(container)) {
-    return stop(BreakCode::kUnguardable,
+bool read_items(Recording& recording, PyObject* container) {
+  if (is_withheld(recording, container)) return false;
+  if (!is_pinned(recording, container)) {
+    return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");
   }
-  if (!guards_.once(container)) return true;
+  if (!recording.guards.once(container)) return true;
   // After a write: what it held at entry.
-  const Written* written = journal_.find(container);
+  const Written* written = recording.journal.find(container);
   PyObject* entry = written == nullptr ? container
                     : written->order   ? written->order.get()
                                        : written->entry.get();
   if (entry == nullptr) {
-    return stop(BreakCode::kUnguardable,
+    return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " is looked through after a write to it");
   }
   ItemsGuard guard{container, expect_items(entry), {}, -1};
   if (written != nullptr && PyAnySet_Check(container)) guard.mask = written->length;
   for (size_t i = 0; i < guard.items.size(); i++) {
     if (!PyAnySet_Check(container)) guard.kept.push_back(Ref<>::share(guard.items[i].object));
-    pin(guard.items[i].object, {Origin::item, container, Ref<>::steal(PyLong_FromSize_t(i))});
+    pin(recording, guard.items[i].object, {Origin::item, container, Ref<>::steal(PyLong_FromSize_t(i))});
   }
-  guards_.add(std::move(guard), container);
+  recording.guards.add(std::move(guard), container);
   return true;
 }
 
-void Recording::read_field(PyObject* owner, PyObject** field, const char* name) {
-  if (guards_.once(field)) guards_.add(FieldGuard{field, name, expect(*field)}, owner);
-  if (*field != nullptr) pin(*field, {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString(name))});
+void read_field(Recording& recording, PyObject* owner, PyObject** field, const char* name) {
+  if (recording.guards.once(field)) recording.guards.add(FieldGuard{field, name, expect(*field)}, owner);
+  if (*field != nullptr)
+    pin(recording, *field, {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString(name))});
 }
 
-PyObject* Recording::read_member(PyObject* owner, const char* name) {
+PyObject* read_member(Recording& recording, PyObject* owner, const char* name) {
   const auto key = Ref<>::steal(PyUnicode_InternFromString(name));
   PyObject* member = key ? _PyType_Lookup(Py_TYPE(owner), key.get()) : nullptr;
   if (member == nullptr || !Py_IS_TYPE(member, &PyMemberDescr_Type)) return nullptr;
   const PyMemberDef* definition = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
   auto** const field = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(owner) + definition->offset);
-  read_field(owner, field, name);
+  read_field(recording, owner, field, name);
   return *field;
 }
 

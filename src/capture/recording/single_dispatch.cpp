@@ -4,6 +4,10 @@
 // Its `dispatch` keeps what it found in a dictionary of weak keys, which a capture can neither guard nor
 // write. So captured code looks into the registry itself, as `dispatch` does for a class that is new to it:
 // what decides is then guarded as anywhere, and a function that is registered later is noticed.
+#include "capture/recording/single_dispatch.h"
+
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
@@ -47,13 +51,13 @@ PyObject* dispatch_without_cache() {
 
 }  // namespace
 
-bool Recording::look_through_dispatch(PyObject*& callable) {
+bool look_through_dispatch(Recording& recording, PyObject*& callable) {
   static PyObject* const theirs = dispatch_of_functools();
   auto* function = reinterpret_cast<PyFunctionObject*>(callable);
   if (theirs == nullptr || function->func_code != theirs) return true;
   static PyObject* const ours = dispatch_without_cache();
   if (ours == nullptr || function->func_closure == nullptr) return true;
-  if (!entering(function, nullptr)) return false;
+  if (!entering(recording, function, nullptr)) return false;
   auto* code = reinterpret_cast<PyCodeObject*>(theirs);
   const int first = code->co_nlocalsplus - code->co_nfreevars;
   for (int i = 0; i < code->co_nfreevars; i++) {
@@ -62,7 +66,7 @@ bool Recording::look_through_dispatch(PyObject*& callable) {
     const Ref<> cells = Ref<>::steal(PyTuple_Pack(1, PyTuple_GET_ITEM(function->func_closure, i)));
     const Ref<> made = Ref<>::steal(PyFunction_New(ours, function->func_globals));
     if (!cells || !made || PyFunction_SetClosure(made.get(), cells.get()) < 0) return false;
-    make_fresh(made.get());
+    make_fresh(recording, made.get());
     Py_SETREF(callable, Py_NewRef(made.get()));
     break;
   }

@@ -1,13 +1,18 @@
 // capture/recording/symbols.cpp: numbers that are symbols of the capture: where C code made one, and where
 // only the number will do.
+#include "capture/recording/symbols.h"
+
 #include "capture/cpython/exported.h"
+#include "capture/recording/cached_calls.h"
+#include "capture/recording/calls.h"
+#include "capture/recording/contents.h"
 #include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
 
-void Recording::see_symbols(PyObject*& result) {
-  Ref<> other = domain_.in_place_of(result);
+void see_symbols(Recording& recording, PyObject*& result) {
+  Ref<> other = recording.domain.in_place_of(result);
   PyErr_Clear();
   if (!other) return;
   PyObject* old = result;
@@ -16,30 +21,30 @@ void Recording::see_symbols(PyObject*& result) {
 }
 
 // A symbol has been asked for its number by then: it was hashed.
-Ref<> Recording::key_of(PyObject* key) const {
+Ref<> key_of(const Recording& recording, PyObject* key) {
   if (PyTuple_CheckExact(key)) {
     // The same one, unless a symbol is in it.
     const Py_ssize_t count = PyTuple_GET_SIZE(key);
     auto plain = Ref<>::steal(PyTuple_New(count));
     bool differs = false;
     for (Py_ssize_t i = 0; plain && i < count; i++) {
-      Ref<> item = key_of(PyTuple_GET_ITEM(key, i));
+      Ref<> item = key_of(recording, PyTuple_GET_ITEM(key, i));
       if (!item) return {};
       differs = differs || item.get() != PyTuple_GET_ITEM(key, i);
       PyTuple_SET_ITEM(plain.get(), i, item.release());
     }
     return differs || !plain ? std::move(plain) : Ref<>::share(key);
   }
-  if (!domain_.is_symbolic(key)) return Ref<>::share(key);
+  if (!recording.domain.is_symbolic(key)) return Ref<>::share(key);
   if (PyIndex_Check(key)) return Ref<>::steal(PyNumber_Index(key));
   if (PyNumber_Check(key)) return Ref<>::steal(PyNumber_Float(key));
   return Ref<>::share(PyObject_IsTrue(key) == 1 ? Py_True : Py_False);
 }
 
 // Puts a number in the place of a symbol. False: an error is set.
-bool Recording::use_number(PyObject*& operand) {
-  if (!domain_.is_symbolic(operand)) return true;
-  PyObject* number = key_of(operand).release();
+static bool use_number(Recording& recording, PyObject*& operand) {
+  if (!recording.domain.is_symbolic(operand)) return true;
+  PyObject* number = key_of(recording, operand).release();
   if (number == nullptr) return false;
   Py_SETREF(operand, number);
   return true;
@@ -65,8 +70,8 @@ static Ref<> plain_keys(PyObject* container) {
 
 // `n in {4, 8}` is asked of each key, since a hash is that of a number: a guard says that it is none of them.
 // Where it is one, the number is known, and only that key counts.
-bool Recording::look_among_keys(PyObject*& container, PyObject* symbol) {
-  if (!domain_.is_symbolic(symbol) || !PyIndex_Check(symbol)) return true;
+static bool look_among_keys(Recording& recording, PyObject*& container, PyObject* symbol) {
+  if (!recording.domain.is_symbolic(symbol) || !PyIndex_Check(symbol)) return true;
   const Ref<> keys = plain_keys(container);
   if (!keys) return !PyErr_Occurred();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); i++) {
@@ -74,7 +79,7 @@ bool Recording::look_among_keys(PyObject*& container, PyObject* symbol) {
     if (is_same != 0) return is_same == 1;
   }
   PyObject* const none = PyTuple_New(0);
-  if (none == nullptr || !read_contents(container)) {
+  if (none == nullptr || !read_contents(recording, container)) {
     Py_XDECREF(none);
     return false;
   }
@@ -83,12 +88,12 @@ bool Recording::look_among_keys(PyObject*& container, PyObject* symbol) {
 }
 
 // Before an instruction for which symbols are not made: attributes of int and float, keys, and ~.
-bool Recording::use_numbers(const Instruction& instruction, cpython::Frame* frame, PyObject** sp) {
-  if (instruction.opcode == Opcode::UNARY_INVERT) return use_number(sp[-1]);
-  if (instruction.opcode == Opcode::CONTAINS_OP) return look_among_keys(sp[-1], sp[-2]);
+bool use_numbers(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp) {
+  if (instruction.opcode == Opcode::UNARY_INVERT) return use_number(recording, sp[-1]);
+  if (instruction.opcode == Opcode::CONTAINS_OP) return look_among_keys(recording, sp[-1], sp[-2]);
   if (instruction.opcode != Opcode::LOAD_ATTR && instruction.opcode != Opcode::LOAD_METHOD) return true;
   PyObject* name = PyTuple_GET_ITEM(frame->code->co_names, instruction.argument);
-  return PyUnicode_CompareWithASCIIString(name, "__class__") == 0 || use_number(sp[-1]);
+  return PyUnicode_CompareWithASCIIString(name, "__class__") == 0 || use_number(recording, sp[-1]);
 }
 
 namespace {
@@ -135,10 +140,11 @@ bool is_plain_class(PyObject* type) {
 }  // namespace
 
 // What a call is to see of the symbols among its arguments.
-bool Recording::before_symbols_are_given(PyObject*& callable, PyObject** arguments, PyObject** end) {
+bool before_symbols_are_given(Recording& recording, PyObject*& callable, PyObject** arguments,
+                              PyObject** end) {
   const auto count = end - arguments;
   static PyObject* const identity = module_attribute("_operator", "pos").release();
-  if (count > 0 && count <= 2 && domain_.is_symbolic(arguments[0])) {
+  if (count > 0 && count <= 2 && recording.domain.is_symbolic(arguments[0])) {
     const bool is_int = PyIndex_Check(arguments[0]);
     // int(n) is n itself, and so is float(f): the classes would ask for the number.
     if (count == 1 && callable == reinterpret_cast<PyObject*>(is_int ? &PyLong_Type : &PyFloat_Type))
@@ -155,17 +161,17 @@ bool Recording::before_symbols_are_given(PyObject*& callable, PyObject** argumen
   // number.
   if ((count == 1 || count == 2) &&
       (PyCFunction_Check(callable) || PyType_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type))) {
-    Ref<> result = domain_.symbol_from(callable, arguments, count);
+    Ref<> result = recording.domain.symbol_from(callable, arguments, count);
     if (!result && PyErr_Occurred()) return false;
     if (result && !give_instead(callable, arguments, count, std::move(result))) return false;
   }
-  if (is_cached_function(callable) && !follow_cached(callable, arguments, end)) return false;
+  if (is_cached_function(callable) && !follow_cached(recording, callable, arguments, end)) return false;
   // What a cache keeps outlives the symbols of this capture, those in tuples too.
   const bool is_cached = is_cached_function(callable);
   if (!is_cached && !wants_numbers(callable, count)) return true;
   for (PyObject** argument = arguments; argument != end; argument++) {
-    if (!is_cached && !domain_.is_symbolic(*argument)) continue;
-    PyObject* plain = key_of(*argument).release();
+    if (!is_cached && !recording.domain.is_symbolic(*argument)) continue;
+    PyObject* plain = key_of(recording, *argument).release();
     if (plain == nullptr) return false;
     Py_SETREF(*argument, plain);
   }

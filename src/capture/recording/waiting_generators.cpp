@@ -2,11 +2,14 @@
 //
 // Each of them would be closed where the program drops it: GeneratorExit is raised where it waits. A program
 // has nothing that does so on later calls, so no code may hear of it.
+#include "capture/recording/waiting_generators.h"
+
 #include <algorithm>
 
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -17,7 +20,7 @@ using cpython::Frame;
 static PyObject* global_of(Recording& recording, const Frame* frame, PyObject* name) {
   if (!PyDict_CheckExact(frame->builtins)) return nullptr;
   for (PyObject* dict : {frame->globals, frame->builtins}) {
-    if (!recording.read_dict_item(dict, name)) return nullptr;
+    if (!read_dict_item(recording, dict, name)) return nullptr;
     if (PyObject* found = PyDict_GetItemWithError(dict, name)) return found;
   }
   return nullptr;
@@ -68,14 +71,14 @@ static bool closes_unheard(Recording& recording, const Frame* waiting, const Dec
   return true;
 }
 
-bool Recording::leaves_generators() {
-  const std::vector<Ref<>> made = kept_;  // reading a global may add to it
+bool leaves_generators(Recording& recording) {
+  const std::vector<Ref<>> made = recording.known.kept;  // reading a global may add to it
   for (const Ref<>& object : made) {
     if (!cpython::is_resumable(object.get())) continue;
     const Frame* waiting = cpython::generator_frame(object.get());
     CodeState* state = Engine::get().code_state(waiting->code);
     const DecodedCode* code = state != nullptr ? decoded(*state, waiting->code) : nullptr;
-    if (code == nullptr || !closes_unheard(*this, waiting, *code)) return true;
+    if (code == nullptr || !closes_unheard(recording, waiting, *code)) return true;
   }
   return false;
 }

@@ -2,6 +2,11 @@
 //
 // One that is shown is output, and so is one that is shown once: whether it was shown already is asked with a
 // count of filter changes that C code keeps to itself.
+#include "capture/recording/warnings.h"
+
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -48,8 +53,10 @@ Match is_ignored(const Warning& warning, PyObject* filters) {
 }  // namespace
 
 // warnings.warn(text, category, stacklevel), in any order from the second on: keywords have lost their names.
-bool Recording::before_warning(const std::vector<PyObject*>& arguments) {
-  const auto shown = [this] { return stop(BreakCode::kOutsideEffect, "a warning that may be shown"); };
+bool before_warning(Recording& recording, const std::vector<PyObject*>& arguments) {
+  const auto shown = [&] {
+    return stop(recording, BreakCode::kOutsideEffect, "a warning that may be shown");
+  };
   Warning warning;
   long level = 1;
   for (size_t i = 0; i < arguments.size(); i++) {
@@ -70,27 +77,27 @@ bool Recording::before_warning(const std::vector<PyObject*>& arguments) {
       warning.category->tp_init != plain->tp_init || warning.category->tp_new != plain->tp_new)
     return shown();
   // The frame that is blamed must be one of the capture's.
-  const cpython::Frame* frame = frame_;
-  for (; level > 1 && frame != first_frame_ && frame != nullptr; level--) frame = frame->previous;
+  const cpython::Frame* frame = recording.frame;
+  for (; level > 1 && frame != recording.first_frame && frame != nullptr; level--) frame = frame->previous;
   if (level > 1 || frame == nullptr) return shown();
   static PyObject* const name_key = PyUnicode_InternFromString("__name__");
   static PyObject* const filters_key = PyUnicode_InternFromString("filters");
   static PyObject* const warnings_key = PyUnicode_InternFromString("warnings");
-  if (!read_dict_item(frame->globals, name_key)) return false;
+  if (!read_dict_item(recording, frame->globals, name_key)) return false;
   warning.module = PyDict_GetItemWithError(frame->globals, name_key);
   PyObject* modules = PyImport_GetModuleDict();
-  pin(modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
-  if (!read_dict_item(modules, warnings_key)) return false;
+  pin(recording, modules, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("sys.modules"))});
+  if (!read_dict_item(recording, modules, warnings_key)) return false;
   PyObject* module = PyDict_GetItemWithError(modules, warnings_key);
   if (module == nullptr || !PyModule_Check(module) || warning.module == nullptr ||
       !PyUnicode_CheckExact(warning.module))
     return shown();
   PyObject* attributes = PyModule_GetDict(module);
-  pin(attributes, {Origin::dict_of, module, {}});
-  if (!read_dict_item(attributes, filters_key)) return false;
+  pin(recording, attributes, {Origin::dict_of, module, {}});
+  if (!read_dict_item(recording, attributes, filters_key)) return false;
   PyObject* filters = PyDict_GetItemWithError(attributes, filters_key);
   if (filters == nullptr || !PyList_CheckExact(filters)) return shown();
-  if (!read_list(filters) || !read_type(warning.category)) return false;
+  if (!read_list(recording, filters) || !read_type(recording, warning.category)) return false;
   return is_ignored(warning, filters) == Match::yes || shown();
 }
 

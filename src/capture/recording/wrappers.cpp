@@ -1,26 +1,38 @@
 // capture/recording/wrappers.cpp: callables that stand for a function, which is captured in their place.
+#include "capture/recording/wrappers.h"
+
+#include "capture/recording/attributes.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/custom_gradients.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/single_dispatch.h"
 
 namespace stator {
 
 // A partial of a wrapper (see below) is made anew around the function behind it.
-bool Recording::look_through_partial(PyObject*& callable) {
+static bool look_through_partial(Recording& recording, PyObject*& callable) {
   const Ref<> wrapper = Ref<>::steal(PyObject_GetAttrString(callable, "func"));
   if (!wrapper) return false;
-  if (!PyFunction_Check(wrapper.get()) ||
-      domain_.passes_on_to(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(wrapper.get()))) == nullptr)
+  if (!PyFunction_Check(wrapper.get()) || recording.domain.passes_on_to(reinterpret_cast<PyCodeObject*>(
+                                              PyFunction_GET_CODE(wrapper.get()))) == nullptr)
     return true;
   const auto part = [&](const char* name) {
-    PyObject* found = is_pinned(callable) ? Py_XNewRef(read_member(callable, name))
-                                          : PyObject_GetAttrString(callable, name);
+    PyObject* found = is_pinned(recording, callable) ? Py_XNewRef(read_member(recording, callable, name))
+                                                     : PyObject_GetAttrString(callable, name);
     return Ref<>::steal(found);
   };
   const Ref<> own = part("func"), given = part("args"), named = part("keywords");
-  if (!own || !given || !named || !read_contents(given.get()) ||
-      !(is_fresh(callable) || read_contents(named.get())))
-    return stop_.happened() ? false : stop(BreakCode::kUnknownFunction, "a partial of another make");
+  if (!own || !given || !named || !read_contents(recording, given.get()) ||
+      !(is_fresh(recording, callable) || read_contents(recording, named.get())))
+    return recording.stopped.happened()
+               ? false
+               : stop(recording, BreakCode::kUnknownFunction, "a partial of another make");
   PyObject* function = Ref<>(wrapper).release();
-  const bool known = look_through(function);
+  const bool known = look_through(recording, function);
   const Ref<> behind = Ref<>::steal(function);
   if (!known) return false;
   const Ref<> first = Ref<>::steal(PyTuple_Pack(1, behind.get()));
@@ -28,17 +40,17 @@ bool Recording::look_through_partial(PyObject*& callable) {
   Ref<> alike = Ref<>::steal(
       all ? PyObject_Call(reinterpret_cast<PyObject*>(Py_TYPE(callable)), all.get(), named.get()) : nullptr);
   if (!alike) return false;
-  make_fresh(alike.get());
+  make_fresh(recording, alike.get());
   Py_SETREF(callable, alike.release());
   return true;
 }
 
 // A wrapper that only passes its arguments on gives way to the function that it calls.
-bool Recording::look_through(PyObject*& callable) {
+bool look_through(Recording& recording, PyObject*& callable) {
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     const Ref<> wrapper = Ref<>::share(PyMethod_GET_FUNCTION(callable));
     PyObject* function = Ref<>(wrapper).release();
-    const bool known = look_through(function);
+    const bool known = look_through(recording, function);
     const Ref<> behind = Ref<>::steal(function);
     if (!known || behind.get() == wrapper.get()) return known;
     PyObject* bound = PyMethod_New(behind.get(), PyMethod_GET_SELF(callable));
@@ -46,20 +58,21 @@ bool Recording::look_through(PyObject*& callable) {
     Py_SETREF(callable, bound);
     return true;
   }
-  if (const char* attribute = domain_.python_form(callable)) {
+  if (const char* attribute = recording.domain.python_form(callable)) {
     const auto name = Ref<>::steal(PyUnicode_InternFromString(attribute));
-    if (!name || !read_attribute(callable, name.get())) return false;
+    if (!name || !read_attribute(recording, callable, name.get())) return false;
     PyObject* function = PyObject_GetAttr(callable, name.get());
     if (function == nullptr) return false;
     Py_SETREF(callable, function);
   }
-  if (std::string_view(Py_TYPE(callable)->tp_name) == "functools.partial" && is_known(callable))
-    return look_through_partial(callable);
-  if (!PyFunction_Check(callable)) return follow_call(callable);
+  if (std::string_view(Py_TYPE(callable)->tp_name) == "functools.partial" && is_known(recording, callable))
+    return look_through_partial(recording, callable);
+  if (!PyFunction_Check(callable)) return follow_call(recording, callable);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
-  const char* variable = domain_.passes_on_to(code);
-  if (variable == nullptr) return look_through_dispatch(callable) && follow_call(callable);
-  if (!entering(reinterpret_cast<PyFunctionObject*>(callable), nullptr)) return false;
+  const char* variable = recording.domain.passes_on_to(code);
+  if (variable == nullptr)
+    return look_through_dispatch(recording, callable) && follow_call(recording, callable);
+  if (!entering(recording, reinterpret_cast<PyFunctionObject*>(callable), nullptr)) return false;
   PyObject* closure = PyFunction_GET_CLOSURE(callable);
   const int first = code->co_nlocalsplus - code->co_nfreevars;
   for (int i = 0; closure != nullptr && i < code->co_nfreevars; i++) {
@@ -67,7 +80,7 @@ bool Recording::look_through(PyObject*& callable) {
         0)
       continue;
     PyObject* cell = PyTuple_GET_ITEM(closure, i);
-    if (!read_cell(cell, code, first + i)) return false;
+    if (!read_cell(recording, cell, code, first + i)) return false;
     PyObject* function = PyCell_GET(cell);
     if (function != nullptr && PyFunction_Check(function)) Py_SETREF(callable, Py_NewRef(function));
   }

@@ -4,12 +4,24 @@
 // A write that can be undone and made again is journaled; any other one ends the capture. A write by itself
 // reads nothing: `items.append(x)` does not depend on what the list holds, so it is served however long the
 // list is.
+#include "capture/recording/writes.h"
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/recording/attributes.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/class_attributes.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
 #include "capture/recording/plain_key.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/sources.h"
+#include "capture/recording/symbols.h"
+#include "capture/recording/tensor_attributes.h"
 
 namespace stator {
 namespace {
@@ -47,212 +59,231 @@ objobjargproc subscript_writer(PyTypeObject* type) {
 
 }  // namespace
 
-bool Recording::before_write(PyObject* object, const char* what) {
-  if (is_fresh(object)) return true;
-  return stop(BreakCode::kOutsideEffect,
-              std::string(what) + " of an object that existed before (" + source(object) + ")");
+bool before_write(Recording& recording, PyObject* object, const char* what) {
+  if (is_fresh(recording, object)) return true;
+  return stop(recording, BreakCode::kOutsideEffect,
+              std::string(what) + " of an object that existed before (" + source(recording, object) + ")");
 }
 
 // Taking a value out of an iterator writes to it. One of the program's own classes does so in Python code.
-bool Recording::before_advancing(PyObject* iterator) {
-  if (is_known(iterator) && has_python_method(Py_TYPE(iterator), "__next__")) return read_behaviour(iterator);
-  return before_write(iterator, "an iterator");
+bool before_advancing(Recording& recording, PyObject* iterator) {
+  if (is_known(recording, iterator) && has_python_method(Py_TYPE(iterator), "__next__"))
+    return read_behaviour(recording, iterator);
+  return before_write(recording, iterator, "an iterator");
 }
 
 // What is replaced may die, and run code as it does: in the middle of the function, not when its writes are
 // made.
-bool Recording::before_replacing(PyObject* old) {
+bool before_replacing(Recording& recording, PyObject* old) {
   if (old == nullptr || !cpython::has_finalizer(old)) return true;
-  return stop(BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
+  return stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
 
-bool Recording::before_key_write(PyObject* container, PyObject* given_key) {
-  if (is_fresh(container)) return true;
-  const Ref<> plain = key_of(given_key);
+bool before_key_write(Recording& recording, PyObject* container, PyObject* given_key) {
+  if (is_fresh(recording, container)) return true;
+  const Ref<> plain = key_of(recording, given_key);
   PyObject* key = plain.get();
   if (key == nullptr) return false;
-  if (!is_no_stand_in(key)) return false;
-  if (!is_plain_key(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
-    return stop(BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
-  if (PyAnySet_Check(container)) return journal_.set_key(container, key);
-  PyObject* old = look_up(container, key);
+  if (!is_no_stand_in(recording, key)) return false;
+  if (!is_plain_key(key) && !recording.domain.is_immutable(key) && !recording.domain.is_tensor(key))
+    return stop(recording, BreakCode::kOutsideEffect,
+                "an item is written under a key of the program's own type");
+  if (PyAnySet_Check(container)) return recording.journal.set_key(container, key);
+  PyObject* old = look_up(recording, container, key);
   if (old == nullptr && PyErr_Occurred()) return false;
-  return before_replacing(old) && journal_.dict_key(container, key, old);
+  return before_replacing(recording, old) && recording.journal.dict_key(container, key, old);
 }
 
-bool Recording::before_whole_write(PyObject* container) {
-  if (is_fresh(container)) return true;
+bool before_whole_write(Recording& recording, PyObject* container) {
+  if (is_fresh(recording, container)) return true;
   // What it becomes depends on what it was.
-  if (!read_contents(container)) return false;
+  if (!read_contents(recording, container)) return false;
   if (PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) {
-      if (!before_replacing(PyList_GET_ITEM(container, i))) return false;
+      if (!before_replacing(recording, PyList_GET_ITEM(container, i))) return false;
     }
-    return journal_.list_all(container);
+    return recording.journal.list_all(container);
   }
   if (PyDict_Check(container) && !PyODict_Check(container)) {
     PyObject *key, *value;
     Py_ssize_t position = 0;
     while (PyDict_Next(container, &position, &key, &value)) {
-      if (!before_replacing(key) || !before_replacing(value)) return false;
+      if (!before_replacing(recording, key) || !before_replacing(recording, value)) return false;
       // Putting it back would hash and compare it, perhaps while C code waits for just such a comparison.
-      if (!hashes_plainly(key) && !domain_.is_immutable(key) && !domain_.is_tensor(key))
-        return stop(BreakCode::kOutsideEffect, "a dictionary with keys of the program's own type is changed");
+      if (!hashes_plainly(key) && !recording.domain.is_immutable(key) && !recording.domain.is_tensor(key))
+        return stop(recording, BreakCode::kOutsideEffect,
+                    "a dictionary with keys of the program's own type is changed");
     }
-    return journal_.dict_all(container);
+    return recording.journal.dict_all(container);
   }
-  if (PySet_Check(container)) return journal_.set_all(container);
-  return before_write(container, "the contents");
+  if (PySet_Check(container)) return recording.journal.set_all(container);
+  return before_write(recording, container, "the contents");
 }
 
-bool Recording::before_list_write(PyObject* list, PyObject* index) {
-  if (is_fresh(list)) return true;
-  if (!PyLong_CheckExact(index)) return before_whole_write(list);
+static bool before_list_write(Recording& recording, PyObject* list, PyObject* index) {
+  if (is_fresh(recording, list)) return true;
+  if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
   Py_ssize_t at = PyLong_AsSsize_t(index);
   if (at == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    return before_whole_write(list);
+    return before_whole_write(recording, list);
   }
-  if (!read_length(list)) return false;
+  if (!read_length(recording, list)) return false;
   if (at < 0) at += PyList_GET_SIZE(list);
   if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises
-  return before_replacing(PyList_GET_ITEM(list, at)) && journal_.list_item(list, at);
+  return before_replacing(recording, PyList_GET_ITEM(list, at)) && recording.journal.list_item(list, at);
 }
 
-bool Recording::before_item_write(PyObject* container, PyObject* key, bool removes) {
-  if (domain_.is_tensor(container) || is_fresh(container)) return true;
+bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes) {
+  if (recording.domain.is_tensor(container) || is_fresh(recording, container)) return true;
   PyTypeObject* type = Py_TYPE(container);
-  if (has_python_method(type, removes ? "__delitem__" : "__setitem__")) return read_behaviour(container);
-  if (!is_writable(container)) return before_write(container, "an item");
+  if (has_python_method(type, removes ? "__delitem__" : "__setitem__"))
+    return read_behaviour(recording, container);
+  if (!is_writable(recording, container)) return before_write(recording, container, "an item");
   if (subscript_writer(type) == subscript_writer(&PyDict_Type)) {
     // A key that goes leaves a place which no other write gives back.
-    if (removes) return before_whole_write(container);
-    return before_key_write(container, key);
+    if (removes) return before_whole_write(recording, container);
+    return before_key_write(recording, container, key);
   }
   if (!removes && sets_items_like_dict(type))
-    return read_behaviour(container) && before_key_write(container, key);
+    return read_behaviour(recording, container) && before_key_write(recording, container, key);
   if (subscript_writer(type) == subscript_writer(&PyODict_Type) && !removes)
-    return before_key_write(container, key);
+    return before_key_write(recording, container, key);
   if (subscript_writer(type) == subscript_writer(&PyList_Type)) {
-    return removes ? before_whole_write(container) : before_list_write(container, key);
+    return removes ? before_whole_write(recording, container) : before_list_write(recording, container, key);
   }
-  return before_write(container, "an item");
+  return before_write(recording, container, "an item");
 }
 
-bool Recording::before_in_place(PyObject* left, PyObject* right, int operation) {
+bool before_in_place(Recording& recording, PyObject* left, PyObject* right, int operation) {
   constexpr int kAdd = 13;  // NB_INPLACE_ADD
-  if (never_changes(left) || domain_.is_tensor(left) || is_fresh(left)) return true;
-  if (PyList_CheckExact(left) && is_writable(left))
-    return operation == kAdd ? read_contents(right) && journal_.list_tail(left) : before_whole_write(left);
-  if ((PySet_Check(left) || PyDict_CheckExact(left)) && is_writable(left)) return before_whole_write(left);
+  if (never_changes(recording, left) || recording.domain.is_tensor(left) || is_fresh(recording, left))
+    return true;
+  if (PyList_CheckExact(left) && is_writable(recording, left))
+    return operation == kAdd ? read_contents(recording, right) && recording.journal.list_tail(left)
+                             : before_whole_write(recording, left);
+  if ((PySet_Check(left) || PyDict_CheckExact(left)) && is_writable(recording, left))
+    return before_whole_write(recording, left);
   // Classes of the program's: what they do is Python code, unless a base in C does it.
   PyTypeObject* type = Py_TYPE(left);
   const bool inherits_c = PyList_Check(left) || PyDict_Check(left) || PyAnySet_Check(left) || is_deque(left);
-  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && !inherits_c) return read_behaviour(left);
-  return before_write(left, "an operand");
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && !inherits_c) return read_behaviour(recording, left);
+  return before_write(recording, left, "an operand");
 }
 
-bool Recording::before_attribute_write(PyObject* owner, PyObject* name, PyObject* value) {
-  if (!is_no_stand_in(owner)) return false;
+bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
+  if (!is_no_stand_in(recording, owner)) return false;
   PyTypeObject* type = Py_TYPE(owner);
-  if (has_python_method(type, value != nullptr ? "__setattr__" : "__delattr__")) return read_behaviour(owner);
+  if (has_python_method(type, value != nullptr ? "__setattr__" : "__delattr__"))
+    return read_behaviour(recording, owner);
   // C code of a class's own (that of threading.local, say) may write anywhere.
   const bool is_plain = type->tp_setattro == PyObject_GenericSetAttr || PyModule_Check(owner) ||
-                        type->tp_setattro == PyType_Type.tp_setattro || domain_.is_tensor(owner) ||
+                        type->tp_setattro == PyType_Type.tp_setattro || recording.domain.is_tensor(owner) ||
                         has_python_method(type, value != nullptr ? "__delattr__" : "__setattr__");
-  if (!is_plain) return before_write(owner, "an attribute");
-  return before_plain_attribute_write(owner, name, value);
+  if (!is_plain) return before_write(recording, owner, "an attribute");
+  return before_plain_attribute_write(recording, owner, name, value);
 }
 
 // The write of object.__setattr__ and type.__setattr__.
-bool Recording::before_plain_attribute_write(PyObject* owner, PyObject* name, PyObject* value) {
+bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
   if (PyModule_Check(owner)) {
-    if (!is_known(owner) || value == nullptr) return before_write(owner, "an attribute");
+    if (!is_known(recording, owner) || value == nullptr)
+      return before_write(recording, owner, "an attribute");
     PyObject* dict = PyModule_GetDict(owner);
-    pin(dict, {Origin::dict_of, owner, {}});
-    return before_key_write(dict, name);
+    pin(recording, dict, {Origin::dict_of, owner, {}});
+    return before_key_write(recording, dict, name);
   }
-  if (domain_.is_tensor(owner)) return before_tensor_attribute_write(owner, name, value);
+  if (recording.domain.is_tensor(owner)) return before_tensor_attribute_write(recording, owner, name, value);
   if (PyType_Check(owner))
-    return before_class_attribute_write(reinterpret_cast<PyTypeObject*>(owner), name, value);
-  if (!read_behaviour(owner)) return false;
+    return before_class_attribute_write(recording, reinterpret_cast<PyTypeObject*>(owner), name, value);
+  if (!read_behaviour(recording, owner)) return false;
   PyObject* on_type = _PyType_Lookup(type, name);
-  if (on_type != nullptr) note_class_read(name, on_type);
+  if (on_type != nullptr) note_class_read(recording, name, on_type);
   if (on_type != nullptr && Py_TYPE(on_type)->tp_descr_set != nullptr) {
-    if (Py_IS_TYPE(on_type, &PyProperty_Type)) return pin_class_attribute(type, on_type, name);
+    if (Py_IS_TYPE(on_type, &PyProperty_Type)) return pin_class_attribute(recording, type, on_type, name);
     if (has_python_method(Py_TYPE(on_type), value != nullptr ? "__set__" : "__delete__"))
-      return pin_class_attribute(type, on_type, name);
-    if (is_fresh(owner)) return value != nullptr || read_setter(owner, name);
-    if (cpython::is_reference(on_type) && is_writable(owner)) {
+      return pin_class_attribute(recording, type, on_type, name);
+    if (is_fresh(recording, owner)) return value != nullptr || read_setter(recording, owner, name);
+    if (cpython::is_reference(on_type) && is_writable(recording, owner)) {
       // An empty slot cannot be emptied.
-      if (!(value != nullptr ? read_object(owner) : read_instance_attribute(owner, name))) return false;
-      return before_replacing(read_slot(owner, on_type).get()) && journal_.slot(owner, on_type);
+      if (!(value != nullptr ? read_object(recording, owner)
+                             : read_instance_attribute(recording, owner, name)))
+        return false;
+      return before_replacing(recording, read_slot(owner, on_type).get()) &&
+             recording.journal.slot(owner, on_type);
     }
-    return before_write(owner, "an attribute");
+    return before_write(recording, owner, "an attribute");
   }
-  if (is_fresh(owner)) return true;
-  if (!is_writable(owner) || !read_object(owner)) return before_write(owner, "an attribute");
+  if (is_fresh(recording, owner)) return true;
+  if (!is_writable(recording, owner) || !read_object(recording, owner))
+    return before_write(recording, owner, "an attribute");
   PyObject** slot = _PyObject_GetDictPtr(owner);
-  if (slot == nullptr || *slot == nullptr) return before_write(owner, "an attribute");
-  return before_dict_attribute_write(*slot, name, value);
+  if (slot == nullptr || *slot == nullptr) return before_write(recording, owner, "an attribute");
+  return before_dict_attribute_write(recording, *slot, name, value);
 }
 
-bool Recording::before_dict_attribute_write(PyObject* dict, PyObject* name, PyObject* value) {
-  if (value != nullptr) return before_key_write(dict, name);
-  if (!read_dict_item(dict, name)) return false;
-  PyObject* old = look_up(dict, name);
+bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value) {
+  if (value != nullptr) return before_key_write(recording, dict, name);
+  if (!read_dict_item(recording, dict, name)) return false;
+  PyObject* old = look_up(recording, dict, name);
   if (old == nullptr) return !PyErr_Occurred();  // raises
-  return before_replacing(old) && journal_.dict_removal(dict, name, old);
+  return before_replacing(recording, old) && recording.journal.dict_removal(dict, name, old);
 }
 
-bool Recording::before_cell_write(PyObject* cell) {
+bool before_cell_write(Recording& recording, PyObject* cell) {
   // Cells that are not pinned were made by this capture.
-  if (!is_no_stand_in(cell)) return false;
-  if (!is_pinned(cell)) return true;
-  if (proven_cells_.count(cell) != 0)
-    return stop(BreakCode::kOutsideEffect, "a variable of the function that made this one is written");
-  return before_replacing(PyCell_GET(cell)) && journal_.cell(cell);
+  if (!is_no_stand_in(recording, cell)) return false;
+  if (!is_pinned(recording, cell)) return true;
+  if (recording.known.proven_cells.count(cell) != 0)
+    return stop(recording, BreakCode::kOutsideEffect,
+                "a variable of the function that made this one is written");
+  return before_replacing(recording, PyCell_GET(cell)) && recording.journal.cell(cell);
 }
 
 // Keys that are known before need no look at what is there; those of keywords are not looked for.
-bool Recording::before_update(PyObject* dict, PyObject* const* arguments, size_t count) {
-  if (count != 1 || keywords_ != 0 || !PyDict_CheckExact(arguments[0])) return before_whole_write(dict);
+static bool before_update(Recording& recording, PyObject* dict, PyObject* const* arguments, size_t count) {
+  if (count != 1 || recording.keywords != 0 || !PyDict_CheckExact(arguments[0]))
+    return before_whole_write(recording, dict);
   PyObject *key, *value;
   Py_ssize_t position = 0;
   while (PyDict_Next(arguments[0], &position, &key, &value)) {
-    if (!before_key_write(dict, key)) return false;
+    if (!before_key_write(recording, dict, key)) return false;
   }
   return true;
 }
 
 // A C method that writes to its first argument.
-bool Recording::before_method_write(std::string_view method, PyObject* const* arguments, size_t count) {
+bool before_method_write(Recording& recording, std::string_view method, PyObject* const* arguments,
+                         size_t count) {
   PyObject* self = arguments[0];
   // Functions of modules (heapq, bisect) compare what they sort in.
   const bool compares = method.empty() || method == "sort" || method == "remove";
-  if (compares && !read_deep(self)) return false;
+  if (compares && !read_deep(recording, self)) return false;
   for (size_t i = 1; i < count; i++) {
-    if (!(compares ? read_deep(arguments[i]) : read_contents(arguments[i]))) return false;
+    if (!(compares ? read_deep(recording, arguments[i]) : read_contents(recording, arguments[i])))
+      return false;
   }
-  if (is_fresh(self)) return true;
-  if (!is_writable(self)) return before_write(self, "the contents");
+  if (is_fresh(recording, self)) return true;
+  if (!is_writable(recording, self)) return before_write(recording, self, "the contents");
   const bool has_key = count >= 2;
   if (PyDict_Check(self)) {
-    if (has_key && method == "__setitem__") return before_key_write(self, arguments[1]);
+    if (has_key && method == "__setitem__") return before_key_write(recording, self, arguments[1]);
     if (has_key && method == "setdefault")
-      return read_dict_item(self, arguments[1]) && before_key_write(self, arguments[1]);
-    if (method == "update") return before_update(self, arguments + 1, count - 1);
+      return read_dict_item(recording, self, arguments[1]) && before_key_write(recording, self, arguments[1]);
+    if (method == "update") return before_update(recording, self, arguments + 1, count - 1);
   } else if (PyList_Check(self)) {
-    if (method == "append" || method == "extend" || method == "__iadd__") return journal_.list_tail(self);
-    if (has_key && method == "__setitem__") return before_list_write(self, arguments[1]);
+    if (method == "append" || method == "extend" || method == "__iadd__")
+      return recording.journal.list_tail(self);
+    if (has_key && method == "__setitem__") return before_list_write(recording, self, arguments[1]);
   } else if (PySet_Check(self)) {
-    if (has_key && (method == "add" || method == "discard")) return before_key_write(self, arguments[1]);
+    if (has_key && (method == "add" || method == "discard"))
+      return before_key_write(recording, self, arguments[1]);
   } else if (is_deque(self)) {
     if (has_key && (method == "append" || method == "appendleft"))
-      return journal_.deque_push(self, method == "appendleft", arguments[1]);
+      return recording.journal.deque_push(self, method == "appendleft", arguments[1]);
   }
-  return before_whole_write(self);
+  return before_whole_write(recording, self);
 }
 
 }  // namespace stator

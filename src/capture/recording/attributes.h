@@ -1,0 +1,19 @@
+// capture/recording/attributes.h: attribute lookups, each step of which is guarded.
+#ifndef STATOR_CAPTURE_RECORDING_ATTRIBUTES_H
+#define STATOR_CAPTURE_RECORDING_ATTRIBUTES_H
+
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+bool read_attribute(Recording& recording, PyObject* owner, PyObject* name);
+bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* name);
+// `owner` is nullptr where the attribute of a class is asked for.
+bool read_attribute_behind(Recording& recording, PyObject* after, PyTypeObject* type, PyObject* owner,
+                           PyObject* name);
+bool pin_class_attribute(Recording& recording, PyTypeObject* type, PyObject* value, PyObject* name);
+bool read_setter(Recording& recording, PyObject* owner, PyObject* name);
+
+}  // namespace stator
+
+#endif

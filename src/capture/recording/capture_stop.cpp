@@ -1,0 +1,45 @@
+// capture/recording/capture_stop.cpp: why a capture could not go on, and where.
+#include "capture/recording/capture_stop.h"
+
+#include "capture/recording/break_exception.h"
+#include "capture/recording/context_managers.h"
+#include "capture/recording/paused_capture.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+bool stop(Recording& recording, BreakCode code, std::string detail) {
+  if (!recording.stopped.happened()) {
+    const Break* why = recording.capture.broken();  // the domain knew it before
+    recording.stopped.code = why != nullptr ? why->code : code;
+    recording.stopped.detail = std::move(detail);
+    if (why != nullptr) recording.stopped.detail = why->detail;
+    const LineId line = recording.stack.line();
+    recording.stack.place();
+    recording.stopped.stack = frames_of(*recording.stack.lines(), line);
+  }
+  if (!PyErr_Occurred()) PyErr_SetString(break_exception(), reason(*recording.stopped.code).code);
+  return false;
+}
+
+void stop_after_frame(Recording& recording, BreakCode code, std::string detail) {
+  const bool raised = PyErr_Occurred() != nullptr;
+  stop(recording, code, std::move(detail));
+  if (!raised) PyErr_Clear();
+}
+
+void note_error(Recording& recording) {
+  if (recording.pause) {
+    recording.pause.reset();
+    stop(recording, BreakCode::kException, "a function that is not captured raises");
+    return;
+  }
+  if (recording.stopped.happened()) return;
+  if (const Break* why = recording.capture.broken()) {
+    stop(recording, why->code, why->detail);
+    return;
+  }
+  note_raised(recording);
+}
+
+}  // namespace stator

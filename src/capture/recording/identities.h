@@ -1,0 +1,25 @@
+// capture/recording/identities.h: which object something is, where a later call may have another one in its
+// place.
+#ifndef STATOR_CAPTURE_RECORDING_IDENTITIES_H
+#define STATOR_CAPTURE_RECORDING_IDENTITIES_H
+
+#include "capture/recording/contents.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+// `a is b` asks what guards do not tell of constants, which are compared by value.
+bool before_identity(Recording& recording, PyObject* a, PyObject* b);
+bool read_identity(Recording& recording, PyObject* object);
+// An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
+// neither be put into words nor hashed.
+bool before_showing(Recording& recording, PyObject* object);
+bool before_hashing(Recording& recording, PyObject* object);
+
+inline bool before_formatting(Recording& recording, PyObject* object) {
+  return before_showing(recording, object) && read_deep(recording, object);
+}
+
+}  // namespace stator
+
+#endif

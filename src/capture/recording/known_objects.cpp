@@ -1,0 +1,110 @@
+// capture/recording/known_objects.cpp: which objects a capture may read and write.
+#include "capture/recording/known_objects.h"
+
+#include "capture/cpython/finalizers.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+void make_fresh(Recording& recording, PyObject* object) {
+  if (recording.known.fresh.insert(object).second) recording.known.kept.push_back(Ref<>::share(object));
+}
+
+void make_given(Recording& recording, PyObject* object) { recording.known.given.insert(object); }
+
+void note_constant(Recording& recording, PyObject* constant, PyObject* parent, PyObject* key) {
+  recording.known.constants.add(constant, parent, key);
+}
+
+bool is_fresh(const Recording& recording, PyObject* object) { return recording.known.fresh.contains(object); }
+
+bool is_pinned(const Recording& recording, PyObject* object) {
+  return recording.known.pinned.contains(object);
+}
+
+bool reads_freely(const Recording& recording, PyObject* object) {
+  return is_fresh(recording, object) || recording.known.given.contains(object);
+}
+
+bool is_writable(const Recording& recording, PyObject* object) {
+  return is_pinned(recording, object) || recording.known.given.contains(object);
+}
+
+bool is_identity(const Recording& recording, PyObject* number) {
+  return !recording.known.identities.empty() && recording.known.identities.contains(PyLong_AsSize_t(number));
+}
+
+static bool holds_constants_only(PyObject* object) {
+  if (is_constant(object)) return true;
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+    if (!holds_constants_only(PyTuple_GET_ITEM(object, i))) return false;
+  }
+  return true;
+}
+
+// A compiled regular expression.
+static bool is_pattern(PyObject* object) {
+  return Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE &&
+         std::string_view(Py_TYPE(object)->tp_name) == "re.Pattern";
+}
+
+// What is read of an object that never changes has no guard but its address: see TupleGuard.
+void hold(Recording& recording, PyObject* object) {
+  if (PyTuple_Check(object) && !holds_constants_only(object)) {
+    TupleGuard guard{object, Py_TYPE(object), {}};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+      guard.items.push_back(expect(PyTuple_GET_ITEM(object, i)));
+    recording.guards.add(std::move(guard), object);
+  } else if (PyMethod_Check(object) || PyCFunction_Check(object)) {
+    const MethodFields fields = fields_of(object);
+    // Functions of modules and classes live with them.
+    if (*fields.self == nullptr || PyModule_Check(*fields.self)) return recording.guards.keep(object);
+    recording.guards.add(MethodGuard{object, Py_TYPE(object), *fields.function, *fields.self}, object);
+  } else if (PyTuple_Check(object) || PyFrozenSet_Check(object) || PySlice_Check(object) ||
+             PyRange_Check(object) || PyCode_Check(object) || is_pattern(object) ||
+             recording.domain.is_immutable(object)) {
+    recording.guards.keep(object);
+  }
+}
+
+void pin(Recording& recording, PyObject* object, Origin origin) {
+  if (is_constant(object)) {
+    note_constant(recording, object, origin.parent, origin.key.get());
+    return;
+  }
+  if (reads_freely(recording, object)) return;
+  // A function and its globals may each have been reached through the other: sources must end somewhere.
+  const PyObject* parent = origin.parent;
+  for (int i = 0; parent != nullptr && i < 8; i++) {
+    if (parent == object) {
+      origin = {Origin::root, nullptr, std::move(origin.key)};
+      break;
+    }
+    const auto above = recording.known.pinned.find(const_cast<PyObject*>(parent));
+    parent = above == recording.known.pinned.end() ? nullptr : above->second.parent;
+  }
+  if (recording.known.pinned.emplace(object, std::move(origin)).second) hold(recording, object);
+}
+
+bool never_changes(const Recording& recording, PyObject* object) {
+  if (is_constant(object) || PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object) ||
+      PyRange_Check(object) || PySlice_Check(object) || PyCFunction_Check(object) || PyCode_Check(object) ||
+      Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type) ||
+      Py_IS_TYPE(object, &PyMethod_Type)) {
+    return true;
+  }
+  return recording.domain.is_immutable(object);
+}
+
+bool is_known(const Recording& recording, PyObject* object) {
+  return reads_freely(recording, object) || is_pinned(recording, object) || never_changes(recording, object);
+}
+
+void abandon(Recording& recording) {
+  for (const Ref<>& object : recording.known.kept) {
+    if (cpython::has_finalizer(object.get())) cpython::drop_finalizer(object.get());
+  }
+}
+
+}  // namespace stator

@@ -1,0 +1,58 @@
+// capture/recording/known_objects.h: which objects a capture may read and write.
+//
+// Every object of the run is *fresh* (made in it: free to read and write), *given* (a container of the
+// arguments, guarded with the call: free to read), *pinned* (reached from the function through reads that are
+// guarded), constant, or unknown. Reading an unknown object's contents ends the capture, and so does writing
+// to an object that is neither fresh nor one whose writes the journal can undo.
+#ifndef STATOR_CAPTURE_RECORDING_KNOWN_OBJECTS_H
+#define STATOR_CAPTURE_RECORDING_KNOWN_OBJECTS_H
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "capture/recording/constant_places.h"
+#include "capture/recording/origin.h"
+
+namespace stator {
+
+struct Recording;
+
+struct KnownObjects {
+  std::unordered_set<PyObject*> fresh;
+  std::unordered_set<PyObject*> given;
+  std::unordered_map<PyObject*, Origin> pinned;
+  std::vector<Ref<>> kept;  // keeps addresses of fresh objects from being used again
+  ConstantPlaces constants;
+  std::unordered_set<size_t> identities;          // numbers that id() gave for objects made here
+  std::unordered_set<PyTypeObject*> constructed;  // classes of the program's that were called
+  // The captured function is proven on every call by what it is made of: its cells need no guard.
+  PyFunctionObject* proven_function = nullptr;
+  std::unordered_set<PyObject*> proven_cells;
+};
+
+void make_fresh(Recording& recording, PyObject* object);
+void pin(Recording& recording, PyObject* object, Origin origin);
+// Keeps what is compared by its address alive, or guards its contents.
+void hold(Recording& recording, PyObject* object);
+void make_given(Recording& recording, PyObject* object);
+// A constant that the capture found somewhere: among the arguments, in a container, on an object.
+void note_constant(Recording& recording, PyObject* constant, PyObject* parent, PyObject* key);
+
+bool is_fresh(const Recording& recording, PyObject* object);
+bool is_pinned(const Recording& recording, PyObject* object);
+bool reads_freely(const Recording& recording, PyObject* object);
+bool is_writable(const Recording& recording, PyObject* object);
+bool never_changes(const Recording& recording, PyObject* object);
+// Its contents may be looked at: fresh, given, pinned, or of a kind that never changes.
+bool is_known(const Recording& recording, PyObject* object);
+// A number that tells objects of this run apart and means nothing in another.
+bool is_identity(const Recording& recording, PyObject* number);
+
+// Objects of a capture that is given up die without a word: generators that wait are not resumed by their
+// end.
+void abandon(Recording& recording);
+
+}  // namespace stator
+
+#endif

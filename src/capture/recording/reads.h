@@ -1,0 +1,36 @@
+// capture/recording/reads.h: reads of objects that existed before the capture, and the guards that make them
+// valid.
+#ifndef STATOR_CAPTURE_RECORDING_READS_H
+#define STATOR_CAPTURE_RECORDING_READS_H
+
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+// Its sizes, dtype and the like may be asked for: a guard on them is needed where it is no input.
+void look_at(Recording& recording, PyObject* tensor);
+// borrowed; nullptr, with an error set where there was one
+PyObject* look_up(Recording& recording, PyObject* dict, PyObject* key);
+bool read_dict_item(Recording& recording, PyObject* dict, PyObject* key);
+// Keys, order and values. `by_value`: what stands there was read already, so nothing may take its place.
+bool read_dict(Recording& recording, PyObject* dict, bool by_value = false);
+bool read_list(Recording& recording, PyObject* list);
+bool read_list_item(Recording& recording, PyObject* list, PyObject* index);
+bool read_length(Recording& recording, PyObject* list);
+bool read_type(Recording& recording, PyTypeObject* type);
+bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index);
+ObjectGuard guard_of(const Recording& recording, PyObject* object);
+// a weak one is called
+bool read_reference(Recording& recording, PyObject* reference);
+// of an OrderedDict
+bool read_order(Recording& recording, PyObject* dict);
+// of a set or a deque
+bool read_items(Recording& recording, PyObject* container);
+void read_field(Recording& recording, PyObject* owner, PyObject** field, const char* name);
+// A member that C code declares on the class, as a field; borrowed, nullptr where there is none.
+PyObject* read_member(Recording& recording, PyObject* owner, const char* name);
+bool read_object(Recording& recording, PyObject* object);
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,30 @@
+// capture/recording/writes.h: which writes to objects that existed before can be captured, and what they rely
+// on.  A write that can be undone and made again is journaled; any other one ends the capture. A write by
+// itself reads nothing: `items.append(x)` does not depend on what the list holds, so it is served however
+// long the list is.
+#ifndef STATOR_CAPTURE_RECORDING_WRITES_H
+#define STATOR_CAPTURE_RECORDING_WRITES_H
+
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+// of a kind that only fresh objects allow
+bool before_write(Recording& recording, PyObject* object, const char* what);
+bool before_advancing(Recording& recording, PyObject* iterator);
+bool before_replacing(Recording& recording, PyObject* old);
+bool before_key_write(Recording& recording, PyObject* container, PyObject* key);
+bool before_whole_write(Recording& recording, PyObject* container);
+bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes);
+bool before_in_place(Recording& recording, PyObject* left, PyObject* right, int operation);
+// `value` is nullptr where the attribute is deleted.
+bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);
+bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);
+bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value);
+bool before_cell_write(Recording& recording, PyObject* cell);
+bool before_method_write(Recording& recording, std::string_view method, PyObject* const* arguments,
+                         size_t count);
+
+}  // namespace stator
+
+#endif
