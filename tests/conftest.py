@@ -1,8 +1,12 @@
-"""Tests of what an older torch cannot do; everything else must pass on each that is supported."""
+"""What holds for all tests: captured graphs are verified; what an older torch cannot do is listed."""
 
+import os
 import sys
 
 import pytest
+
+# Read when the first graph is captured, in this process and in those that tests start.
+os.environ.setdefault("STATOR_VERIFY", "1")
 
 NO_META = "torch 2.11 has no meta function for this operator: the capture breaks there"
 BY_SIZE = "torch 2.11 asks for the size as a number: one capture for each"

@@ -1,14 +1,32 @@
 // src/backends/choose.cpp: the program of a captured graph, by the backend that the user asked for.
 #include "backends/choose.h"
 
+#include <cstdlib>
+#include <stdexcept>
+
 #include "backends/empty/empty_program.h"
 #include "backends/fx/fx_program.h"
 #include "backends/native/tensor_program.h"
+#include "core/ir/verify.h"
 
 namespace stator {
 
+// Debug builds check every captured graph, and so do the tests (STATOR_VERIFY, tests/conftest.py).
+static bool verifies_graphs() {
+#ifdef NDEBUG
+  static const bool asked = std::getenv("STATOR_VERIFY") != nullptr;
+  return asked;
+#else
+  return true;
+#endif
+}
+
 std::unique_ptr<TensorProgram> make_program(std::shared_ptr<Session> session, PyObject* backend,
                                             const std::vector<std::string>& sources) {
+  if (verifies_graphs()) {
+    if (const auto error = ir::verify(session->graph))
+      throw std::logic_error("the captured graph breaks an invariant, a bug of Stator's: " + *error);
+  }
   if (backend == Py_None) return native::make_tensor_program(std::move(session));
   if (PyUnicode_Check(backend)) {
     if (PyUnicode_CompareWithASCIIString(backend, "native") == 0)

@@ -14,6 +14,7 @@
 #include "backends/native/checkpointed.h"
 #include "backends/native/modes.h"
 #include "backends/native/numbers.h"
+#include "core/pass/last_use.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
@@ -112,15 +113,7 @@ Program::Program(const ir::Graph& graph) {
   }
   for (ir::ValueId value : graph.outputs()) body.outputs.push_back(index(value));
 
-  constexpr size_t kNever = SIZE_MAX;
-  std::vector<size_t> last_use(body.values, kNever);
   const auto nodes = graph.nodes();
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    for (ir::ValueId value : ir::Graph::outputs(nodes[n])) last_use[index(value)] = n;
-    graph.for_each_use(nodes[n], [&](ir::ValueId value) { last_use[index(value)] = n; });
-  }
-  for (uint32_t value : body.outputs) last_use[value] = kNever;
-
   for (const ir::Node& node : nodes) {
     Instruction instruction;
     instruction.op = node.op;
@@ -175,9 +168,10 @@ Program::Program(const ir::Graph& graph) {
     }
     body.instructions.push_back(std::move(instruction));
   }
-  for (size_t value = 0; value < body.values; ++value) {
-    if (last_use[value] != kNever)
-      body.instructions[last_use[value]].dead.push_back(static_cast<uint32_t>(value));
+  const pass::LastUses last_uses(graph);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (ir::ValueId value : last_uses.after(ir::NodeId{static_cast<uint32_t>(n)}))
+      body.instructions[n].dead.push_back(index(value));
   }
 }
 
