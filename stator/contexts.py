@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import FunctionType, TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import Any
 
 from stator import _capture, cache, support
@@ -225,11 +225,27 @@ def innermost_fn(fn: Any) -> Any:
     while True:
         if isinstance(fn, _capture.Compiled | _capture.Marked):
             fn = fn.__wrapped__
-            continue
-        inner = getattr(fn, "_torchdynamo_orig_callable", None) if callable(fn) else None
-        if inner is None or is_module(fn):
+        elif isinstance(fn, MethodType):
+            # Attributes of a bound method are those of its function, which knows nothing of `self`.
+            inner = innermost_fn(fn.__func__)
+            return fn if inner is fn.__func__ else MethodType(inner, fn.__self__)
+        elif _is_torch_wrapper(fn):
+            fn = fn._torchdynamo_orig_callable
+        else:
             return fn
-        fn = inner
+
+
+def _is_torch_wrapper(fn: Any) -> bool:
+    """Whether `torch.compile` or `torch.compiler.disable` made this function.
+
+    Its attributes alone do not tell: a decorator of the program's around it (`functools.wraps`) has them too.
+    """
+    if not isinstance(fn, FunctionType) or "_torchdynamo_orig_callable" not in vars(fn):
+        return False
+    return fn.__code__.co_filename in {
+        getattr(sys.modules.get(name), "__file__", None)
+        for name in ("torch._dynamo.eval_frame", "torch._dynamo.external_utils")
+    }
 
 
 def is_module(fn: Any) -> bool:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/cpython/ref.h"
+#include "capture/engine_switch.h"
 #include "core/break.h"
 #include "core/shape/context.h"
 
@@ -190,7 +191,11 @@ class Domain {
   virtual const char* python_form(PyObject* /*callable*/) const { return nullptr; }
   // For a wrapper that only passes its arguments on, as far as a capture is concerned: the free variable with
   // the function that it calls. nullptr: it is no such thing.
-  virtual const char* passes_on_to(PyCodeObject*) const { return nullptr; }
+  virtual const char* passes_on_to(PyFunctionObject*) const { return nullptr; }
+  // For a wrapper that keeps what it calls from every engine: neither it nor its callees are captured.
+  virtual bool keeps_from_capture(PyFunctionObject*) const { return false; }
+  // The domain's own engine, which takes frames too; nullptr: it has none.
+  virtual const EngineSwitch* other_engine() const { return nullptr; }
   // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
   // an operator.
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;

@@ -9,6 +9,7 @@
 #include "capture/cpython/frame.h"
 #include "capture/hook/atomic_capture.h"
 #include "capture/hook/engine.h"
+#include "capture/hook/other_engine.h"
 #include "capture/no_tensors.h"
 
 namespace stator {
@@ -110,7 +111,12 @@ PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags,
 
 void install_domain(const Domain* domain) {
   installed_domain = domain;
-  if (domain->library() != nullptr) keep_gil_in(domain->library());
+  if (domain->library() == nullptr) return;
+  keep_gil_in(domain->library());
+  if (manage_evaluator_of(domain->library())) {
+    set_other_engine(domain->other_engine());
+    Engine::get().find_other_evaluator();
+  }
 }
 
 CalleeCaptures* callees_of(Compiled* self) {
@@ -125,10 +131,10 @@ CalleeCaptures* callees_of(Compiled* self) {
 PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   auto* self = reinterpret_cast<Compiled*>(object);
   CompiledState& state = *self->state;
-  if (state.cache.given_up() || thread_stance == Stance::force_eager || settings.disable ||
-      thread_context.recording != nullptr || is_observed()) {
+  if (thread_stance == Stance::force_eager || settings.disable || thread_context.recording != nullptr)
     return call_natively(self, arguments, flags, keywords);
-  }
+  const OtherEnginePause other_engine_off;
+  if (state.cache.given_up() || is_observed()) return call_natively(self, arguments, flags, keywords);
   try {
     const Call call{arguments, PyVectorcall_NARGS(flags), keywords};
     CaptureOptions options{self->backend};

@@ -9,6 +9,7 @@
 #include "bindings/capture/identity.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
+#include "capture/hook/other_engine.h"
 
 namespace stator {
 namespace {
@@ -43,6 +44,7 @@ class InterpretScope {
   ThreadContext& context_;
   Mode mode_;
   int limit_;
+  OtherEnginePause other_engine_off_;
 };
 
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) {

@@ -21,8 +21,10 @@ typedef PyObject* (*StatorEvaluator)(PyThreadState*, StatorFrame*, int throwflag
 PyObject* stator_evaluate(PyThreadState* thread, StatorFrame* frame, int throwflag);
 void stator_set_evaluator(PyInterpreterState* interpreter,
                           StatorEvaluator evaluator); /* NULL: CPython's own */
-/* The evaluator that was installed before ours, to be chained; NULL for CPython's own. */
+/* The evaluator that is installed; NULL for CPython's own. */
 StatorEvaluator stator_get_evaluator(PyInterpreterState* interpreter);
+/* CPython's own, by the address that other libraries know it by. */
+StatorEvaluator stator_default_evaluator(void);
 
 /* Where the interpreter keeps its evaluator; NULL there is CPython's own. */
 const StatorEvaluator* stator_evaluator_slot(PyInterpreterState* interpreter);

@@ -1,11 +1,15 @@
 // capture/hook/engine.cpp: installing the hook, and the state that hangs on code objects.
 #include "capture/hook/engine.h"
 
+#include <dlfcn.h>
+
 #include <new>
+#include <string>
 
 #include "capture/cpython/code_extra.h"
 #include "capture/cpython/traits.h"
 #include "capture/hook/eval_hook.h"
+#include "capture/hook/other_engine.h"
 
 namespace stator {
 
@@ -55,27 +59,70 @@ void Engine::release_hook() {
   }
 }
 
-bool Engine::hook_installed() const { return is_own_hook(*stator_evaluator_slot(interpreter_)); }
+bool Engine::hook_installed() const { return buried_ || is_own_hook(*stator_evaluator_slot(interpreter_)); }
 
-// Only our own hook is taken out: another library may have put its hook on top of ours and chains to it.
+// Only our own hook is taken out: another library may have put its evaluator on top of ours and chain to it.
 void Engine::suspend_hook() {
-  if (hook_installed()) stator_set_evaluator(interpreter_, chained_evaluator);
+  if (!is_own_hook(*stator_evaluator_slot(interpreter_))) return;
+  stator_set_evaluator(interpreter_, other_evaluator);
+  placed_ = false;
+}
+
+// An evaluator of a library that was not managed so far stands in the slot. If it came while ours was there,
+// it passes frames on to ours: putting ours above it would make a circle.
+void Engine::meet_other_evaluator(StatorEvaluator found) {
+  Dl_info library;
+  bool managed = false;
+  if (dladdr(reinterpret_cast<void*>(found), &library) != 0 && library.dli_fname != nullptr) {
+    const std::string path = library.dli_fname;
+    managed = manage_evaluator_of(path.substr(path.rfind('/') + 1).c_str());
+  }
+  buried_ = placed_ && managed;
+  if (!buried_) other_evaluator = found;
+}
+
+void Engine::find_other_evaluator() {
+  const StatorEvaluator found = stator_get_evaluator(interpreter_);
+  if (found != nullptr && !is_own_hook(found)) meet_other_evaluator(found);
+}
+
+StatorEvaluator Engine::other_evaluator_now() const {
+  const StatorEvaluator found = stator_get_evaluator(interpreter_);
+  return is_own_hook(found) ? other_evaluator : found;
+}
+
+void Engine::set_other_evaluator(StatorEvaluator evaluator) {
+  buried_ = false;
+  const bool ours = is_own_hook(*stator_evaluator_slot(interpreter_));
+  other_evaluator = evaluator;
+  if (!ours) {
+    stator_set_evaluator(interpreter_, evaluator);
+    placed_ = false;
+    resume_hook();  // ours lay below
+  }
 }
 
 void Engine::resume_hook() {
   if (users_ == 0) return;
   const StatorEvaluator hook =
       everything_ || captured_everything_ != nullptr ? &eval_hook_for_everything : &eval_hook;
+  if (buried_) return;
   if (hook_installed()) {
     if (*stator_evaluator_slot(interpreter_) != hook) stator_set_evaluator(interpreter_, hook);
     return;
   }
   // The activation that sees the tool gone puts it back.
   if (cpython::kToolsSeeHook && cpython::tracing(PyThreadState_Get())) return;
-  chained_evaluator = stator_get_evaluator(interpreter_);
+  const StatorEvaluator found = stator_get_evaluator(interpreter_);
+  if (found != other_evaluator) {
+    other_evaluator = nullptr;
+    if (found != nullptr) meet_other_evaluator(found);
+    if (buried_) return;
+  }
   // Interpreting everything is nobody's wish for one function: a hook of another library keeps its place.
-  if (everything_ && chained_evaluator != nullptr) return;
+  if (everything_ && other_evaluator != nullptr) return;
   stator_set_evaluator(interpreter_, hook);
+  placed_ = true;
 }
 
 void Engine::capture_everything(CalleeCaptures* captures) {

@@ -48,6 +48,7 @@ class ThreadContext {
   Binding* binding = nullptr;
   int evaluators = 0;              // the interpreter's activations on the native stack
   Recording* recording = nullptr;  // of the capture in progress
+  bool in_other_engine = false;    // another library runs a frame of this thread: see other_engine.h
   bool own_frame = false;          // the next frame is that of a function that is known not to be served
   bool plain = false;              // a program runs: its frames are nobody's to capture
   bool keeps_gil = false;          // a capture is not undone yet: see atomic_capture.h
@@ -113,6 +114,13 @@ class Engine {
   void resume_hook();
   bool hook_installed() const;
 
+  // The evaluator of another library: see other_engine.h.
+  bool belongs_to(PyInterpreterState* interpreter) const { return interpreter == interpreter_; }
+  StatorEvaluator other_evaluator_now() const;
+  void set_other_evaluator(StatorEvaluator evaluator);
+  // One that may have been installed before its library was managed.
+  void find_other_evaluator();
+
   void interpret_everything(bool on);
   bool everything() const { return everything_; }
   // Captures every function that is called, in every thread; nullptr: no more. The engine does not own it.
@@ -124,9 +132,13 @@ class Engine {
   Statistics statistics;
 
  private:
+  void meet_other_evaluator(StatorEvaluator found);
+
   PyInterpreterState* interpreter_ = nullptr;
   Py_ssize_t extra_index_ = -1;
   int users_ = 0;
+  bool placed_ = false;  // the hook was put into the slot, and not taken out by us
+  bool buried_ = false;  // another library put its evaluator above ours before we managed it
   bool everything_ = false;
   CalleeCaptures* captured_everything_ = nullptr;
 };

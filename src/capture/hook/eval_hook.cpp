@@ -7,6 +7,7 @@
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
 #include "capture/hook/native_stack.h"
+#include "capture/hook/other_engine.h"
 #include "capture/hook/stack_segment.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/programs/callee_captures.h"
@@ -16,8 +17,6 @@
 
 namespace stator {
 
-StatorEvaluator chained_evaluator = nullptr;
-
 namespace {
 
 using cpython::Frame;
@@ -26,8 +25,8 @@ using cpython::Frame;
 // doing, so it does not count.
 PyObject* pass_on(PyThreadState* thread, Frame* frame, int throwflag) {
   cpython::leave_native(thread);
-  PyObject* result = chained_evaluator != nullptr ? chained_evaluator(thread, frame, throwflag)
-                                                  : stator_evaluate(thread, frame, throwflag);
+  PyObject* result = other_evaluator != nullptr ? other_evaluator(thread, frame, throwflag)
+                                                : stator_evaluate(thread, frame, throwflag);
   cpython::enter_native(thread);
   return result;
 }
@@ -42,9 +41,21 @@ PyObject* pass_on_without_hook(PyThreadState* thread, Frame* frame, int throwfla
   return result;
 }
 
-bool native_stack_low(ThreadContext& context) {
-  if (context.stack_reserve() == 0) context.change_stack_reserve(native_stack_reserve());
-  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve();
+// Another library's engine runs the frame. What it calls meanwhile, its own compiler among it, is not
+// captured, unless it is a compiled function of ours.
+PyObject* pass_to_other_engine(PyThreadState* thread, Frame* frame, int throwflag) {
+  ThreadContext& context = thread_context;
+  const bool inside = std::exchange(context.in_other_engine, true);
+  Recording* const recording = std::exchange(context.recording, nullptr);
+  const Mode mode = context.change_mode(Mode::off);
+  CalleeCaptures* const callees = context.change_callees(nullptr);
+  PyObject* result =
+      native_stack_low() ? pass_on_without_hook(thread, frame, throwflag) : pass_on(thread, frame, throwflag);
+  context.in_other_engine = inside;
+  context.recording = recording;
+  context.change_mode(mode);
+  context.change_callees(callees);
+  return result;
 }
 
 bool is_finalizer(const Frame* frame) {
@@ -64,15 +75,21 @@ bool is_last_word(Frame* frame, int throwflag, const Recording& recording) {
 // A frame below a function that runs as it is: a capture of its own, or CPython.
 PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
   const bool tools = cpython::tracing(thread, frame);
-  const bool low = native_stack_low(thread_context);
+  const bool low = native_stack_low();
   const bool own = std::exchange(thread_context.own_frame, false);
+  const bool kept = callees.keeps_from_capture(frame);
   PyObject* result = nullptr;
-  if (!own && throwflag == 0 && !tools && !low && !is_finalizer(frame) && callees.serve(frame, &result)) {
+  if (!own && !kept && throwflag == 0 && !tools && !low && !is_finalizer(frame) &&
+      callees.serve(frame, &result)) {
     if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
     return result;
   }
-  return low || (tools && cpython::kToolsSeeHook) ? pass_on_without_hook(thread, frame, throwflag)
-                                                  : pass_on(thread, frame, throwflag);
+  const bool plain = thread_context.plain;
+  thread_context.plain = plain || kept;
+  result = low || (tools && cpython::kToolsSeeHook) ? pass_on_without_hook(thread, frame, throwflag)
+                                                    : pass_on(thread, frame, throwflag);
+  thread_context.plain = plain;
+  return result;
 }
 
 PyObject* take(PyThreadState* thread, Frame* frame, int throwflag);
@@ -107,13 +124,14 @@ PyObject* take_elsewhere(PyThreadState* thread, Frame* frame, int throwflag) {
 PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   ThreadContext& context = thread_context;
   Engine& engine = Engine::get();
+  if (other_engine_takes_frames()) return pass_to_other_engine(thread, frame, throwflag);
   CalleeCaptures* callees = context.callees() != nullptr ? context.callees() : engine.captured_everything();
   if (callees != nullptr && context.recording == nullptr && !context.plain) {
     return serve_callee(thread, frame, throwflag, *callees);
   }
   if (context.mode() == Mode::off && !engine.everything()) {
-    return native_stack_low(context) ? pass_on_without_hook(thread, frame, throwflag)
-                                     : pass_on(thread, frame, throwflag);
+    return native_stack_low() ? pass_on_without_hook(thread, frame, throwflag)
+                              : pass_on(thread, frame, throwflag);
   }
   if (context.binding != nullptr && context.binding->frame == nullptr && throwflag == 0 &&
       frame->function == context.binding->function) {
@@ -148,7 +166,7 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
     if constexpr (cpython::kToolsSeeHook) return pass_on_without_hook(thread, frame, throwflag);
     return pass_on(thread, frame, throwflag);
   }
-  if (native_stack_low(context)) return take_elsewhere(thread, frame, throwflag);
+  if (native_stack_low()) return take_elsewhere(thread, frame, throwflag);
   const DecodedCode* code = nullptr;
   CodeState* state = engine.code_state(frame->code);
   if (state != nullptr) {

@@ -6,9 +6,6 @@
 
 namespace stator {
 
-// The evaluator that was there before ours; nullptr for CPython's own.
-extern StatorEvaluator chained_evaluator;
-
 // CPython's own evaluator; without the hook while a tool wants events of the frame and would see others under
 // a hook.
 PyObject* evaluate_for_tools(PyThreadState* thread, StatorFrame* frame, int throwflag);

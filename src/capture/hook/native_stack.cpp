@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "capture/hook/engine.h"
+
 namespace stator {
 
 uintptr_t native_stack_reserve() {
@@ -19,6 +21,12 @@ uintptr_t native_stack_reserve() {
   // At most a quarter, so that small threads keep most of theirs.
   const size_t reserve = std::min(size / 4, kStackReserveBytes);
   return reinterpret_cast<uintptr_t>(lowest) + reserve;
+}
+
+bool native_stack_low() {
+  ThreadContext& context = thread_context;
+  if (context.stack_reserve() == 0) context.change_stack_reserve(native_stack_reserve());
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < context.stack_reserve();
 }
 
 }  // namespace stator

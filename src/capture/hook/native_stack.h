@@ -14,6 +14,10 @@ constexpr size_t kStackReserveBytes = size_t{1} << 19;
 // be had.
 uintptr_t native_stack_reserve();
 
+// Whether this thread's native stack, or the segment that it runs on, counts as used up. Code that recurses
+// over the program's data asks before it goes deeper.
+bool native_stack_low();
+
 }  // namespace stator
 
 #endif

@@ -12,6 +12,7 @@
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
+#include "capture/hook/other_engine.h"
 #include "capture/interpreter/interpreter.h"
 
 namespace stator {
@@ -91,6 +92,7 @@ PyObject* keep_bound_frame(Binding& binding, Frame* frame) noexcept {
 PushedCall push_call(PyThreadState* thread, PyFunctionObject* function, PyObject* const* arguments,
                      Py_ssize_t count, PyObject* keywords) {
   auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  if (other_engine_takes_frames()) return {nullptr, true};
   if (keywords == nullptr && only_positional(code)) {
     if (Frame* frame = bind_positional(thread, function, code, arguments, count)) return {frame, false};
   }

@@ -31,6 +31,11 @@ class CalleeCaptures {
   // Whether a capture served the call whose frame is about to start: then `result` is its value (a new
   // reference, or nullptr with an error set). Otherwise the frame is untouched and runs as it is.
   bool serve(cpython::Frame* frame, PyObject** result);
+  // Whether neither the frame nor what it calls is to be captured.
+  bool keeps_from_capture(const cpython::Frame* frame) const {
+    return PyFunction_Check(frame->function) &&
+           domain_.keeps_from_capture(reinterpret_cast<PyFunctionObject*>(frame->function));
+  }
 
   const std::unordered_map<PyCodeObject*, std::shared_ptr<OfCode>>& codes() const { return codes_; }
   void reset() { codes_.clear(); }

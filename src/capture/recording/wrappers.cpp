@@ -17,8 +17,8 @@ namespace stator {
 static bool look_through_partial(Recording& recording, PyObject*& callable) {
   const Ref<> wrapper = Ref<>::steal(PyObject_GetAttrString(callable, "func"));
   if (!wrapper) return false;
-  if (!PyFunction_Check(wrapper.get()) || recording.domain.passes_on_to(reinterpret_cast<PyCodeObject*>(
-                                              PyFunction_GET_CODE(wrapper.get()))) == nullptr)
+  if (!PyFunction_Check(wrapper.get()) ||
+      recording.domain.passes_on_to(reinterpret_cast<PyFunctionObject*>(wrapper.get())) == nullptr)
     return true;
   const auto part = [&](const char* name) {
     PyObject* found = is_pinned(recording, callable) ? Py_XNewRef(read_member(recording, callable, name))
@@ -69,10 +69,12 @@ bool look_through(Recording& recording, PyObject*& callable) {
     return look_through_partial(recording, callable);
   if (!PyFunction_Check(callable)) return follow_call(recording, callable);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
-  const char* variable = recording.domain.passes_on_to(code);
+  auto* wrapper = reinterpret_cast<PyFunctionObject*>(callable);
+  if (recording.domain.keeps_from_capture(wrapper)) return stop(recording, BreakCode::kDisabled);
+  const char* variable = recording.domain.passes_on_to(wrapper);
   if (variable == nullptr)
     return look_through_dispatch(recording, callable) && follow_call(recording, callable);
-  if (!entering(recording, reinterpret_cast<PyFunctionObject*>(callable), nullptr)) return false;
+  if (!entering(recording, wrapper, nullptr)) return false;
   PyObject* closure = PyFunction_GET_CLOSURE(callable);
   const int first = code->co_nlocalsplus - code->co_nfreevars;
   for (int i = 0; closure != nullptr && i < code->co_nfreevars; i++) {
@@ -82,7 +84,9 @@ bool look_through(Recording& recording, PyObject*& callable) {
     PyObject* cell = PyTuple_GET_ITEM(closure, i);
     if (!read_cell(recording, cell, code, first + i)) return false;
     PyObject* function = PyCell_GET(cell);
-    if (function != nullptr && PyFunction_Check(function)) Py_SETREF(callable, Py_NewRef(function));
+    if (function == nullptr) return true;
+    Py_SETREF(callable, Py_NewRef(function));
+    return look_through(recording, callable);
   }
   return true;
 }

@@ -28,6 +28,7 @@
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/dynamo.h"
 #include "torch/domain/made_parameter.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/replaced_calls.h"
@@ -329,7 +330,7 @@ class TorchDomain final : public Domain {
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   const char* python_form(PyObject* callable) const override { return stator::python_form(callable); }
   // torch keeps functions of its own away from Dynamo.
-  const char* passes_on_to(PyCodeObject* code) const override {
+  const char* passes_on_to(PyFunctionObject* function) const override {
     static PyObject* const inner = []() -> PyObject* {
       const py::object wrap = py::getattr(imported("torch"), "_disable_dynamo", py::none());
       if (!PyFunction_Check(wrap.ptr())) return nullptr;
@@ -338,8 +339,14 @@ class TorchDomain final : public Domain {
       }
       return nullptr;
     }();
-    return reinterpret_cast<PyObject*>(code) == inner ? "fn" : nullptr;
+    if (function->func_code == inner) return "fn";
+    const DynamoWrapper wrapper = dynamo_wrapper(function);
+    return wrapper == DynamoWrapper::compiled || wrapper == DynamoWrapper::internal ? "fn" : nullptr;
   }
+  bool keeps_from_capture(PyFunctionObject* function) const override {
+    return dynamo_wrapper(function) == DynamoWrapper::disabled;
+  }
+  const EngineSwitch* other_engine() const override { return dynamo_engine(); }
   bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
   bool attribute_is_an_object(PyObject* name) const override {
     return PyUnicode_CompareWithASCIIString(name, "grad") == 0;

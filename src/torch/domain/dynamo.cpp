@@ -1,0 +1,112 @@
+// src/torch/domain/dynamo.cpp: asking TorchDynamo through its Python functions, and knowing its wrappers by
+// their code.
+#include "torch/domain/dynamo.h"
+
+#include <torch/csrc/utils/pybind.h>
+
+#include <string_view>
+
+#include "capture/recording/module_attribute.h"
+
+namespace stator {
+namespace {
+
+PyObject* get_callback = nullptr;
+PyObject* set_callback = nullptr;
+
+bool is_on() {
+  const pybind11::error_scope outer;
+  const auto callback = Ref<>::steal(PyObject_CallNoArgs(get_callback));
+  if (!callback) PyErr_Clear();
+  return callback && callback.get() != Py_None;
+}
+
+PyObject* switch_off() {
+  if (!is_on()) return nullptr;
+  const pybind11::error_scope outer;
+  PyObject* before = PyObject_CallOneArg(set_callback, Py_None);
+  if (before == nullptr) PyErr_Clear();
+  return before;
+}
+
+void switch_on(PyObject* state) {
+  const pybind11::error_scope outer;
+  const auto callback = Ref<>::steal(state);
+  const auto before = Ref<>::steal(PyObject_CallOneArg(set_callback, callback.get()));
+  if (!before) PyErr_Clear();
+}
+
+// The code of the functions that one class's `__call__` makes, under any name that a version gives them.
+PyObject* wrapper_code(const char* owner) {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* module = PyDict_GetItemString(modules, "torch._dynamo.eval_frame");  // borrowed
+  if (module == nullptr) return nullptr;
+  const pybind11::error_scope outer;
+  const auto type = Ref<>::steal(PyObject_GetAttrString(module, owner));
+  const auto call = type ? Ref<>::steal(PyObject_GetAttrString(type.get(), "__call__")) : Ref<>();
+  PyObject* found = nullptr;
+  if (call && PyFunction_Check(call.get())) {
+    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(call.get()));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+      PyObject* constant = PyTuple_GET_ITEM(code->co_consts, i);
+      if (!PyCode_Check(constant)) continue;
+      const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(constant)->co_name);
+      const std::string_view text = name != nullptr ? name : "";
+      if (text == "compile_wrapper" || text == "_fn") found = Py_NewRef(constant);
+    }
+  }
+  PyErr_Clear();
+  return found;
+}
+
+// What `fn` of the wrapper's closure holds; borrowed, or nullptr.
+PyObject* wrapped_function(PyFunctionObject* function) {
+  auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  const int first = code->co_nlocalsplus - code->co_nfreevars;
+  for (int i = 0; function->func_closure != nullptr && i < code->co_nfreevars; i++) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, first + i), "fn") == 0)
+      return PyCell_GET(PyTuple_GET_ITEM(function->func_closure, i));
+  }
+  return nullptr;
+}
+
+bool is_part_of_torch(PyObject* callable) {
+  if (callable != nullptr && PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+  if (callable == nullptr || !PyFunction_Check(callable)) return false;
+  PyObject* globals = PyFunction_GET_GLOBALS(callable);
+  PyObject* name = PyDict_GetItemString(globals, "__name__");  // borrowed
+  const char* text = name != nullptr && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (text == nullptr) PyErr_Clear();
+  return text != nullptr &&
+         (std::string_view(text) == "torch" || std::string_view(text).starts_with("torch."));
+}
+
+}  // namespace
+
+const EngineSwitch* dynamo_engine() {
+  static const EngineSwitch engine{&is_on, &switch_off, &switch_on};
+  static const bool found = [] {
+    get_callback = module_attribute("torch._C._dynamo.eval_frame", "get_eval_frame_callback").release();
+    set_callback = module_attribute("torch._C._dynamo.eval_frame", "set_eval_frame").release();
+    PyErr_Clear();
+    return get_callback != nullptr && set_callback != nullptr;
+  }();
+  return found ? &engine : nullptr;
+}
+
+DynamoWrapper dynamo_wrapper(PyFunctionObject* function) {
+  // Names of functions are interned: almost every function is told apart by them.
+  static PyObject* const compile_wrapper = PyUnicode_InternFromString("compile_wrapper");
+  static PyObject* const fn = PyUnicode_InternFromString("_fn");
+  PyObject* code = function->func_code;
+  PyObject* name = reinterpret_cast<PyCodeObject*>(code)->co_name;
+  if (name != compile_wrapper && name != fn) return DynamoWrapper::none;
+  static PyObject *compiled = nullptr, *disabled = nullptr;
+  if (compiled == nullptr) compiled = wrapper_code("_TorchDynamoContext");
+  if (disabled == nullptr) disabled = wrapper_code("DisableContext");
+  if (code == compiled) return DynamoWrapper::compiled;
+  if (code != disabled) return DynamoWrapper::none;
+  return is_part_of_torch(wrapped_function(function)) ? DynamoWrapper::internal : DynamoWrapper::disabled;
+}
+
+}  // namespace stator
