@@ -1,7 +1,6 @@
 // src/backends/fx/fx_program.cpp: hands the graph to a Python backend and calls what it gives back.
 #include "backends/fx/fx_program.h"
 
-#include <ATen/ThreadLocalState.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -12,6 +11,7 @@
 #include "backends/traces.h"
 #include "core/ir/print.h"
 #include "core/shape/text.h"
+#include "torch/thread_state.h"
 
 namespace stator::fx {
 namespace {
@@ -34,11 +34,11 @@ class FxProgram final : public TensorProgram {
   bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
            RunFailure& failure) const override {
     RandomState random(traces_);
-    std::optional<at::ThreadLocalState> modes;
+    std::optional<ThreadState> modes;
     if (traces_.has_modes) modes.emplace();
     const Ref<> result = call(inputs, bindings);
     if (!result) {
-      if (modes) at::ThreadLocalState::setThreadLocalState(*modes);
+      if (modes) modes->restore();
       failure.of_backend = true;
       failure.untouched = traces_.first == SIZE_MAX;
       if (failure.untouched) random.restore();

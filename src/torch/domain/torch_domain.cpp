@@ -1,7 +1,6 @@
 // src/torch/domain/torch_domain.cpp: the torch layer as the domain of the capture layer.
 #include "torch/domain/torch_domain.h"
 
-#include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DefaultDtype.h>
@@ -40,6 +39,7 @@
 #include "torch/domain/transforms.h"
 #include "torch/imported_module.h"
 #include "torch/session.h"
+#include "torch/thread_state.h"
 #include "torch/tracer.h"
 
 namespace stator {
@@ -108,7 +108,7 @@ class TorchCapture final : public DomainCapture {
   ~TorchCapture() override {
     if (session_ != nullptr && entered_) session_->leave();
     // A capture may be given up inside no_grad, autocast or a transform, whose exits are then never run.
-    at::ThreadLocalState::setThreadLocalState(thread_);
+    thread_.restore();
     dual_level_.restore();
     if (c10::get_default_dtype_as_scalartype() != default_dtype_)
       c10::set_default_dtype(c10::scalarTypeToTypeMeta(default_dtype_));
@@ -279,7 +279,7 @@ class TorchCapture final : public DomainCapture {
   std::shared_ptr<Session> session_;
   std::vector<size_t> parameters_;  // outputs that are made nn.Parameters
   bool entered_ = true;
-  at::ThreadLocalState thread_;  // grad and inference mode and dispatch keys, as the caller had them
+  ThreadState thread_;  // grad and inference mode and dispatch keys, as the caller had them
   DualLevel dual_level_;
   std::optional<uint64_t> default_device_ = default_device();
   at::ScalarType default_dtype_ = c10::get_default_dtype_as_scalartype();
