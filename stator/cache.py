@@ -1,6 +1,7 @@
 """What was captured: entries by function, and how to drop them."""
 
 import logging
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ _order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.
 _backends: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], Any]" = weakref.WeakKeyDictionary()
 _skipped: set[CodeType] = set()
 _made = 0
+_lock = threading.RLock()  # sets and dictionaries of weak references may not grow while they are walked through
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,18 @@ class CacheEntry:
 def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
     """Take part in `reset` and `cache_entries`; dies with the compiled function."""
     global _made
-    _made += 1
-    _alive.add(compiled)
-    _order[compiled] = _made
-    _backends[compiled] = backend
+    with _lock:
+        _made += 1
+        _alive.add(compiled)
+        _order[compiled] = _made
+        _backends[compiled] = backend
     if getattr(_function_of(compiled.__wrapped__), "__code__", None) in _skipped:
         compiled.skip()
+
+
+def _all_alive() -> "list[_capture.Compiled[..., Any]]":
+    with _lock:
+        return list(_alive)
 
 
 def compiled_forms(fn: Any) -> "list[_capture.Compiled[..., Any]]":
@@ -67,7 +75,7 @@ def compiled_forms(fn: Any) -> "list[_capture.Compiled[..., Any]]":
     module_form = getattr(type(fn), "_compiled", None)  # of an OptimizedModule
     if isinstance(module_form, _capture.Compiled):
         return [module_form]
-    found = [compiled for compiled in list(_alive) if _is_same(compiled.__wrapped__, fn)]
+    found = [compiled for compiled in _all_alive() if _is_same(compiled.__wrapped__, fn)]
     return sorted(found, key=lambda compiled: _order[compiled])
 
 
@@ -120,11 +128,13 @@ def guard_of(text: str, user_line: str = "") -> Guard:
 
 def reset() -> None:
     """Drop every capture, and the state of backends that have `reset()`."""
-    for compiled in list(_alive):
+    for compiled in _all_alive():
         compiled.reset()
     _skipped.clear()
     done: list[Any] = []
-    for backend in list(_backends.values()):
+    with _lock:
+        backends = list(_backends.values())
+    for backend in backends:
         if hasattr(backend, "reset") and not any(backend is other for other in done):
             done.append(backend)
             backend.reset()
@@ -156,7 +166,7 @@ def skip_code(code: CodeType) -> None:
 
 
 def _with_code(code: CodeType) -> "Sequence[_capture.Compiled[..., Any]]":
-    return [c for c in list(_alive) if getattr(_function_of(c.__wrapped__), "__code__", None) is code]
+    return [c for c in _all_alive() if getattr(_function_of(c.__wrapped__), "__code__", None) is code]
 
 
 def _function_of(fn: Callable[..., Any]) -> Any:

@@ -4,6 +4,7 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/hook/native_stack.h"
 #include "capture/programs/argument_spec.h"
 #include "capture/programs/function_parts.h"
 #include "capture/programs/given.h"
@@ -81,9 +82,17 @@ bool is_plain_set(PyObject* value) {
 
 Ref<> ArgumentSpec::describe_child(PyObject* item, const std::string& key, bool whole,
                                    ArgumentsInCapture& in) {
+  // Names of places grow with their depth, and specs are matched and destroyed by recursion.
+  constexpr size_t kMostLevels = 400;
+  if (in.depth == kMostLevels || native_stack_low()) {
+    stop(in.recording, BreakCode::kUnguardable, "arguments that are nested very deeply");
+    return {};
+  }
   children_.emplace_back();
   ArgumentSpec inner;
+  in.depth++;
   Ref<> stands = describe(item, name_ + key, whole, in, inner);
+  in.depth--;
   children_.back() = std::move(inner);
   return stands;
 }

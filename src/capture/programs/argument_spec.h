@@ -30,6 +30,7 @@ struct ArgumentsInCapture {
   std::vector<PyObject*> tensors;                    // that tracers stand for, borrowed
   std::unordered_set<PyObject*> copied;              // containers and instances that copies stand for
   std::unordered_set<PyObject*> repeated;            // those of them that occur twice
+  size_t depth = 0;                                  // of the part that is described, inside of the argument
 };
 
 class ArgumentSpec {

@@ -77,7 +77,8 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
                  by_identity,
                  {},
                  {},
-                 {}} {
+                 {},
+                 0} {
   recording_.varying = &arguments_.varying;
   recording_.by_identity = &by_identity;
 }

@@ -157,7 +157,12 @@ std::vector<UserFrame> Entry::guard_places() const {
   for (size_t i = 0; i < symbol_guards_.size(); i++) ids.push_back(symbols_->check_line(i));
   std::vector<UserFrame> places;
   for (LineId id : ids) {
-    const UserLine& line = (*lines_)[lines_->outside_library(id != LineId::kNone ? id : defined_)];
+    const LineId known = id != LineId::kNone ? id : defined_;
+    if (known == LineId::kNone) {  // a C function: no frame was entered
+      places.push_back({});
+      continue;
+    }
+    const UserLine& line = (*lines_)[lines_->outside_library(known)];
     places.push_back({lines_->text(line.file), lines_->text(line.function), line.line});
   }
   return places;

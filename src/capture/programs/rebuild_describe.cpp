@@ -5,6 +5,7 @@
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/hook/native_stack.h"
 #include "capture/programs/rebuild.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
@@ -58,6 +59,10 @@ bool is_default_dict(const PyTypeObject* type) {
 
 size_t Rebuild::add(PyObject* value, Capture& capture) {
   if (const auto found = capture.made.find(value); found != capture.made.end()) return found->second;
+  if (native_stack_low()) {
+    stop(capture.recording, BreakCode::kUnguardable, "objects that are nested very deeply");
+    return kStopped;
+  }
   const auto owner = capture.owners.find(value);
   const Recording& recording = capture.recording;
   const size_t index = steps_.size();

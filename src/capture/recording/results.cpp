@@ -2,6 +2,8 @@
 // one.
 #include "capture/recording/results.h"
 
+#include <vector>
+
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/recording/capture_stop.h"
@@ -16,8 +18,8 @@ void expect_result(Recording& recording, PendingResult::Kind kind) {
   recording.pending.push_back({recording.frame, kind, {}, 1});
 }
 
-void note_result(Recording& recording, PyObject* result, bool made) {
-  if (result == nullptr) return;
+// Whether it holds others that may be as new: what only a new container holds.
+static bool note_object(Recording& recording, PyObject* result, bool made) {
   const bool alone = Py_REFCNT(result) == 1;
   if (!is_known(recording, result) && (made || alone || recording.domain.is_tensor(result))) {
     make_fresh(recording, result);
@@ -25,19 +27,28 @@ void note_result(Recording& recording, PyObject* result, bool made) {
     if (cpython::is_python_class(Py_TYPE(result)) && cpython::has_finalizer(result))
       stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(result)->tp_name + " is made");
   }
-  // What only a new container holds is as new.
-  if (!alone) return;
+  return alone && (PyTuple_CheckExact(result) || PyList_CheckExact(result) || PyDict_CheckExact(result));
+}
+
+// Of any depth, without recursion.
+void note_result(Recording& recording, PyObject* result, bool made) {
+  if (result == nullptr || !note_object(recording, result, made)) return;
+  std::vector<PyObject*> left{result};
   const auto note = [&](PyObject* item) {
-    if (item != nullptr && Py_REFCNT(item) == 1) note_result(recording, item);
+    if (item != nullptr && Py_REFCNT(item) == 1 && note_object(recording, item, false)) left.push_back(item);
   };
-  if (PyTuple_CheckExact(result)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); i++) note(PyTuple_GET_ITEM(result, i));
-  } else if (PyList_CheckExact(result)) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result); i++) note(PyList_GET_ITEM(result, i));
-  } else if (PyDict_CheckExact(result)) {
-    PyObject *key, *value;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(result, &position, &key, &value)) note(value);
+  while (!left.empty()) {
+    PyObject* container = left.back();
+    left.pop_back();
+    if (PyTuple_CheckExact(container)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(container); i++) note(PyTuple_GET_ITEM(container, i));
+    } else if (PyList_CheckExact(container)) {
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) note(PyList_GET_ITEM(container, i));
+    } else {
+      PyObject *key, *value;
+      Py_ssize_t position = 0;
+      while (PyDict_Next(container, &position, &key, &value)) note(value);
+    }
   }
 }
 
