@@ -75,6 +75,9 @@ class TensorProgram {
   // have in this call. New references; false with a Python error set.
   virtual bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
                    RunFailure& failure) const = 0;
+  // Whether it depends on how the inputs lie in memory, and whether these lie as it expects.
+  virtual bool depends_on_overlap() const { return false; }
+  virtual bool overlaps_as_captured(PyObject* const* /*inputs*/) const { return true; }
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
   // The graph as Python backends receive it (borrowed); nullptr where none was made.

@@ -128,11 +128,50 @@ at::Tensor make_output(Session& session, const OperatorInfo& info, std::span<con
   return {};
 }
 
+int64_t elements(const TensorMeta& meta) {
+  int64_t count = 1;
+  for (const Size& size : meta.sizes) count *= size.hint();
+  return count;
+}
+
+// Compilers make a graph functional first, and torch's own way to do so (AOT autograd) knows three kinds of
+// writes that it cannot express: one that resizes an input, one to a list of no tensors, as fused
+// optimizers have for the state that they do not keep, and one by an operator that has no kernel for fake
+// tensors.
+void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
+                          const Inference& inference) {
+  const auto has_kernel = [&](c10::DispatchKey key) { return info.handle.hasKernelForDispatchKey(key); };
+  if (!info.composite_implicit && !info.composite_explicit && !has_kernel(c10::DispatchKey::Meta) &&
+      !has_kernel(c10::DispatchKey::CompositeExplicitAutogradNonFunctional))
+    raise_break(BreakCode::kUnsupportedOperator,
+                info.name + " writes and has no meta kernel, which compilers need");
+  const auto check_size = [&](const OutputSpec& spec) {
+    const at::Tensor tensor = tensor_at(arguments[spec.argument], spec.element);
+    const Tracer* tracer = as_tracer(tensor);
+    if (tracer == nullptr || elements(spec.meta) == elements(meta_of(tensor))) return;
+    for (const Session::Lifted& input : session.inputs) {
+      if (input.memory == tracer->identity().memory)
+        raise_break(BreakCode::kStorageChange, info.name + " resizes an argument, which no compiler can do");
+    }
+  };
+  for (const OutputSpec& spec : inference.outputs) {
+    if (spec.kind == OutputSpec::Kind::same) check_size(spec);
+  }
+  for (const OutputSpec& spec : inference.changed) check_size(spec);
+  for (size_t i = 0; i < arguments.size() && i < 64; i++) {
+    if ((info.written >> i & 1) != 0 && arguments[i].isTensorList() && arguments[i].toTensorList().empty())
+      raise_break(BreakCode::kUnsupportedOperator,
+                  info.name + " writes to an empty list of tensors, which compilers refuse");
+  }
+}
+
 void capture(Session& session, const OperatorInfo& info, Stack* stack) {
   const size_t first = stack->size() - info.arguments;
   const std::span<const c10::IValue> arguments(stack->data() + first, info.arguments);
   const Inference& inference = infer(session, info, arguments);
   const bool recorded = session.unrecorded == 0;
+  if (recorded && info.written != 0 && !session.changes_tensors)
+    refuse_for_compilers(session, info, arguments, inference);
   if (session.following != 0 && session.following == session.unrecorded)
     check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;

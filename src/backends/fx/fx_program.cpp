@@ -2,12 +2,14 @@
 #include "backends/fx/fx_program.h"
 
 #include <ATen/ops/scalar_tensor.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <optional>
 #include <stdexcept>
 
 #include "backends/fx/convert.h"
+#include "backends/fx/input_overlap.h"
 #include "backends/traces.h"
 #include "core/ir/print.h"
 #include "core/shape/text.h"
@@ -26,7 +28,9 @@ class FxProgram final : public TensorProgram {
         inputs_(session_->inputs.size()),
         symbols_(session_->shapes().symbols().size()),
         reals_(session_->shapes().real_symbols().size()),
-        traces_(traces_of(session_->graph)) {
+        traces_(traces_of(session_->graph)),
+        // Nodes that run in their order see every write.
+        overlap_(session_->changes_tensors ? std::nullopt : overlap_of(*session_)) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
     session_->inputs.clear();  // tensors die where the program lets them die
   }
@@ -36,22 +40,27 @@ class FxProgram final : public TensorProgram {
     RandomState random(traces_);
     std::optional<ThreadState> modes;
     if (traces_.has_modes) modes.emplace();
+    const bool grad = c10::GradMode::is_enabled();  // code of backends switches it off and may fail then
+    const auto fail = [&] {
+      if (modes) modes->restore();
+      if (c10::GradMode::is_enabled() != grad) c10::GradMode::set_enabled(grad);
+      return false;
+    };
     const Ref<> result = call(inputs, bindings);
     if (!result) {
-      if (modes) modes->restore();
       failure.of_backend = true;
       failure.untouched = traces_.first == SIZE_MAX;
       if (failure.untouched) random.restore();
-      return false;
+      return fail();
     }
     auto items = Ref<>::steal(
         PySequence_Fast(result.get(), "what a backend returns must give a tuple or list of tensors"));
-    if (!items) return false;
+    if (!items) return fail();
     if (PySequence_Fast_GET_SIZE(items.get()) != returned_) {
       PyErr_Format(PyExc_RuntimeError,
                    "stator: the backend's callable returned %zd values, the graph has %zd",
                    PySequence_Fast_GET_SIZE(items.get()), returned_);
-      return false;
+      return fail();
     }
     for (const OutputPlace& output : outputs_) {
       PyObject* tensor = output.is_input
@@ -61,11 +70,22 @@ class FxProgram final : public TensorProgram {
     }
     return true;
   }
+  bool depends_on_overlap() const override { return overlap_ && overlap_->matters(); }
+  bool overlaps_as_captured(PyObject* const* inputs) const override {
+    std::vector<const at::Tensor*> tensors;
+    for (size_t i = 0; i < inputs_; i++) tensors.push_back(&THPVariable_Unpack(inputs[i]));
+    return overlap_->is_same(tensors);
+  }
   std::string graph_text() const override { return ir::print(session_->graph); }
   size_t node_count() const override { return session_->graph.nodes().size(); }
   PyObject* graph_module() const override { return module_.get(); }
 
  private:
+  static std::optional<InputOverlap> overlap_of(const Session& session) {
+    std::vector<at::Tensor> tensors;
+    for (const Session::Lifted& lifted : session.inputs) tensors.push_back(lifted.tensor);
+    return InputOverlap(session.graph, tensors);
+  }
   Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
     if (symbols_ == 0 && reals_ == 0)
       return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
@@ -93,6 +113,7 @@ class FxProgram final : public TensorProgram {
   size_t symbols_;  // ints that come before them
   size_t reals_;    // floats between the two
   RunTraces traces_;
+  std::optional<InputOverlap> overlap_;
   Py_ssize_t returned_ = 0;
 };
 

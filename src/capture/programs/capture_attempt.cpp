@@ -243,6 +243,7 @@ bool CaptureAttempt::compile() {
     entry_->program_ = capture_.compile(options_.backend, sources_);
   }
   if (entry_->program_) {
+    entry_->overlap_matters_ = entry_->program_->depends_on_overlap();
     note_symbols();
     return true;
   }

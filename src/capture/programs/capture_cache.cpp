@@ -67,7 +67,9 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
     stops_.push_back(std::move(why));
     statistics.stops++;
     if (PyErr_Occurred()) return Answer::raised;  // the backend's own
-    given_up_ = !options.whole && entries_.empty() && !awaits_module();
+    // A call that raises tells nothing about the next one.
+    const bool raised = stops_.back().code == BreakCode::kException;
+    given_up_ = !options.whole && entries_.empty() && !raised && !awaits_module();
     return Answer::stopped;
   }
   statistics.captures++;

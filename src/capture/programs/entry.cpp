@@ -82,6 +82,11 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   }
   if (!guards_.check(failed, {values.bindings, values.tensors})) return false;
   if (!are_apart(values)) return fail("the same arguments are one and the same object");
+  if (overlap_matters_) {
+    gather_inputs(values);
+    if (!program_->overlaps_as_captured(values.inputs.data()))
+      return fail("the same tensors overlap in memory, at the same places");
+  }
   if (!checks_) return true;
   const auto broken = checks_->first_failure(values.bindings);
   if (!broken) return true;
@@ -123,9 +128,13 @@ void Entry::note_changes(const Domain& domain, const Call& call, Varying& varyin
   if (same) guards_.note_changes(domain, varying);
 }
 
-PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) const {
+void Entry::gather_inputs(CallValues& values) const {
   values.inputs = inputs_;
   for (const Given& given : given_) values.inputs[given.input] = values.tensors[given.tensor];
+}
+
+PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) const {
+  gather_inputs(values);
   const PlainScope plain;
   if (!program_->run(values.inputs.data(), values.bindings, values.outputs, failure)) {
     if (!failure.untouched) show_line(failure.line);

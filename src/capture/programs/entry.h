@@ -53,6 +53,7 @@ class Entry {
   friend class CaptureAttempt;
   bool has_keywords(const Call& call) const;
   bool are_apart(CallValues& values) const;
+  void gather_inputs(CallValues& values) const;
   void note_lines(UserStack& stack);
   void show_line(LineId line) const;
 
@@ -64,6 +65,7 @@ class Entry {
   std::shared_ptr<const UserLines> lines_;
   LineId defined_ = LineId::kNone;  // where the function begins
   std::unique_ptr<TensorProgram> program_;
+  bool overlap_matters_ = false;   // program_->depends_on_overlap()
   std::vector<PyObject*> inputs_;  // those that are no arguments (borrowed: the guards prove them), nullptr
                                    // for those that are
   struct Given {

@@ -72,6 +72,10 @@ class WithParameters final : public TensorProgram {
     }
     return true;
   }
+  bool depends_on_overlap() const override { return program_->depends_on_overlap(); }
+  bool overlaps_as_captured(PyObject* const* inputs) const override {
+    return program_->overlaps_as_captured(inputs);
+  }
   std::string graph_text() const override { return program_->graph_text(); }
   size_t node_count() const override { return program_->node_count(); }
   PyObject* graph_module() const override { return program_->graph_module(); }

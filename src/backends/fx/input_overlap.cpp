@@ -1,0 +1,77 @@
+// src/backends/fx/input_overlap.cpp: the pairs of inputs that overlap in memory.
+#include "backends/fx/input_overlap.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "core/ir/effects.h"
+
+namespace stator::fx {
+namespace {
+
+// One past the last element, in elements of the storage.
+int64_t end_of(const at::Tensor& tensor) {
+  int64_t end = tensor.storage_offset() + 1;
+  const auto sizes = tensor.sizes(), strides = tensor.strides();
+  for (size_t i = 0; i < sizes.size(); i++) end += (sizes[i] - 1) * strides[i];
+  return end;
+}
+
+bool overlap(const at::Tensor& a, const at::Tensor& b) {
+  const auto bytes = [](const at::Tensor& tensor, int64_t elements) {
+    return elements * static_cast<int64_t>(tensor.itemsize());
+  };
+  return bytes(a, a.storage_offset()) < bytes(b, end_of(b)) &&
+         bytes(b, b.storage_offset()) < bytes(a, end_of(a));
+}
+
+}  // namespace
+
+InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>& inputs) {
+  const auto storage_of = [&](ir::ValueId id) {
+    const ir::Value& value = graph.value(id);
+    return value.storage == ir::ValueId::kNone ? index(id) : index(value.storage);
+  };
+  std::unordered_set<uint32_t> written;
+  for (const ir::Node& node : graph.nodes()) {
+    const ir::Effects effects = effects_of(graph, node);
+    const auto operands = graph.operands(node);
+    for (size_t i = 0; i < operands.size(); i++) {
+      if (effects.writes_argument(i) || effects.unknown)
+        graph.for_each_value(operands[i], [&](ir::ValueId id) { written.insert(storage_of(id)); });
+    }
+  }
+  // Symbols of the graph are inputs too, in front of the tensors.
+  std::vector<const at::Tensor*> tensors;
+  for (const ir::Input& input : graph.inputs()) {
+    if (graph.value(input.value).kind == ir::ValueKind::kTensor)
+      written_.push_back(written.count(storage_of(input.value)) != 0);
+  }
+  for (const at::Tensor& input : inputs) tensors.push_back(&input);
+  written_.resize(tensors.size());
+  any_written_ = tensors.size() > 1 && std::ranges::find(written_, true) != written_.end();
+  if (any_written_) pairs_ = pairs_of(tensors);
+}
+
+std::vector<InputOverlap::Pair> InputOverlap::pairs_of(const std::vector<const at::Tensor*>& inputs) const {
+  std::vector<std::pair<const void*, size_t>> storages;
+  storages.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); i++) {
+    if (inputs[i]->has_storage() && inputs[i]->numel() != 0)
+      storages.emplace_back(inputs[i]->storage().unsafeGetStorageImpl(), i);
+  }
+  std::ranges::sort(storages);
+  std::vector<Pair> pairs;
+  for (size_t i = 0; i < storages.size(); i++) {
+    for (size_t j = i + 1; j < storages.size() && storages[j].first == storages[i].first; j++) {
+      const size_t a = storages[i].second, b = storages[j].second;
+      if ((written_[a] || written_[b]) && overlap(*inputs[a], *inputs[b]))
+        pairs.push_back({a, b, inputs[a]->storage_offset(), inputs[b]->storage_offset()});
+    }
+  }
+  std::ranges::sort(pairs, {}, [](const Pair& pair) { return std::pair(pair.first, pair.second); });
+  return pairs;
+}
+
+}  // namespace stator::fx

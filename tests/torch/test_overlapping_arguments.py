@@ -1,0 +1,121 @@
+"""Arguments that share memory, otherwise than at capture, where the function writes to one of them."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+import stator
+import torch
+
+BACKENDS = ["native", "eager", "aot_eager"]
+
+
+def writes_first(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    a.add_(1)
+    return a + b * 2
+
+
+def writes_second(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    c = a * 2
+    b.mul_(3)
+    return c + a + b
+
+
+def writes_both(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    a.add_(1)
+    b.add_(10)
+    return a * 1, b * 1
+
+
+def writes_a_view(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    a[0].fill_(7)
+    return b.clone()
+
+
+def only_reads(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a + b
+
+
+def apart() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.arange(4.0), torch.arange(4.0) + 10
+
+
+def neighbours() -> tuple[torch.Tensor, torch.Tensor]:
+    base = torch.arange(8.0)
+    return base[:4], base[4:]
+
+
+def whole_twice() -> tuple[torch.Tensor, torch.Tensor]:
+    base = torch.arange(4.0)
+    return base, base.view(4)
+
+
+def shifted() -> tuple[torch.Tensor, torch.Tensor]:
+    base = torch.arange(8.0)
+    return base[:4], base[2:6]
+
+
+def shifted_more() -> tuple[torch.Tensor, torch.Tensor]:
+    base = torch.arange(8.0)
+    return base[:4], base[3:7]
+
+
+def shifted_back() -> tuple[torch.Tensor, torch.Tensor]:
+    base = torch.arange(8.0)
+    return base[2:6], base[:4]
+
+
+def further_on() -> tuple[torch.Tensor, torch.Tensor]:
+    base = torch.arange(16.0)
+    return base[4:8], base[6:10]
+
+
+PLACES = [apart, neighbours, whole_twice, shifted, shifted_more, shifted_back, further_on]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [writes_first, writes_second, writes_both, writes_a_view, only_reads])
+def test_every_order_of_places(backend: str, fn: Callable[..., object]) -> None:
+    for first, second in itertools.product([apart, whole_twice, shifted], PLACES):
+        compiled = stator.compile(fn, backend=backend)
+        for place in (first, second, first):
+            ours, eagers = place(), place()
+            torch.testing.assert_close(compiled(*ours), fn(*eagers), msg=f"{first.__name__} {place.__name__}")
+            torch.testing.assert_close(ours, eagers)
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_what_does_not_overlap_is_one_capture(backend: str) -> None:
+    compiled = stator.compile(writes_first, backend=backend)
+    for place in (apart, neighbours, apart, neighbours):
+        ours, eagers = place(), place()
+        torch.testing.assert_close(compiled(*ours), writes_first(*eagers))
+    assert [entry.hits for entry in stator.cache_entries(compiled)] == [3]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager"])
+def test_where_nothing_is_written_overlap_does_not_matter(backend: str) -> None:
+    compiled = stator.compile(only_reads, backend=backend)
+    for place in PLACES:
+        ours, eagers = place(), place()
+        torch.testing.assert_close(compiled(*ours), only_reads(*eagers))
+    assert len(stator.cache_entries(compiled)) <= 2
+
+
+@pytest.mark.parametrize("backend", ["aot_eager"])
+def test_parameters_and_arguments(backend: str) -> None:
+    class Counter(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("total", torch.zeros(4))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.total.add_(x)
+            return self.total * 2 + x
+
+    ours, eagers = Counter(), Counter()
+    compiled = stator.compile(ours, backend=backend)
+    for give in (lambda m: torch.ones(4), lambda m: m.total.view(4), lambda m: torch.ones(4)):
+        torch.testing.assert_close(compiled(give(ours)), eagers(give(eagers)))
+        torch.testing.assert_close(ours.total, eagers.total)
