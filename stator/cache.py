@@ -15,7 +15,7 @@ _order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.
 _backends: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], Any]" = weakref.WeakKeyDictionary()
 _skipped: set[CodeType] = set()
 _made = 0
-_lock = threading.RLock()  # sets and dictionaries of weak references may not grow while they are walked through
+_lock = threading.RLock()  # collections of weak references may not grow while they are walked through
 
 
 @dataclass(frozen=True, slots=True)

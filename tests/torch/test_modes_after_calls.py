@@ -1,4 +1,4 @@
-"""The thread's modes after a call are those that eager code leaves: after results, exceptions and modes left on."""
+"""The thread's modes after a call are those that eager code leaves, also after exceptions."""
 
 import contextlib
 import itertools

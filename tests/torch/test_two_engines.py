@@ -1,7 +1,7 @@
 """Stator and TorchDynamo in one process: each inside the other, in any order, in threads, until its end.
 
-Where both call each other forever a process never ends, so the programs (two_engines.py) run in processes of their
-own, and each process must also come to its end.
+Where both call each other forever a process never ends, so the programs (two_engines.py) run in processes
+of their own, and each process must also come to its end.
 """
 
 import subprocess
@@ -12,8 +12,9 @@ import pytest
 
 PROGRAMS = Path(__file__).with_name("two_engines.py")
 GROUPS = {
-    "nested": "torch_inside_stator stator_inside_torch nested_in_every_order breaks_between generators_and_callbacks",
-    "modules": "modules gradients optimizers bound_methods wrapped_otherwise",
+    "nested": "torch_inside_stator stator_inside_torch nested_in_every_order breaks_between",
+    "calls": "generators_and_callbacks wrapped_otherwise",
+    "modules": "modules gradients optimizers bound_methods",
     "operators": "operators_with_functions flex_attention",
     "leaving": "exceptions reset_between resets_inside hook_is_gone_afterwards",
     "each its own": "dynamo_still_captures callees_of_a_broken_function disabled_code interpreted",
@@ -50,9 +51,9 @@ EXITS = {
     "torch first": "dynamo(f)(x); own(f)(x)",
     "torch inside": "own(lambda x: dynamo(f)(x))(x)",
     "stator inside": "dynamo(lambda x: g(x))(x)",
-    "at exit": "atexit.register(lambda: print(own(lambda x: dynamo(f)(x) * float(x.numpy().sum()))(x).sum()))",
-    "thread": "threading.Thread(target=lambda: print(own(lambda x: dynamo(f)(x))(x).sum())).start()",
-    "daemon": "threading.Thread(target=lambda: [own(lambda x: dynamo(f)(x))(x) for _ in range(9999)], daemon=True).start()",
+    "at exit": "atexit.register(lambda: own(lambda x: dynamo(f)(x) * float(x.numpy().sum()))(x))",
+    "thread": "threading.Thread(target=both).start()",
+    "daemon": "threading.Thread(target=lambda: [both() for _ in range(9999)], daemon=True).start()",
     "finalizer": "h.append(F())",
 }
 
@@ -65,6 +66,7 @@ def test_processes_end() -> None:
         "dynamo = functools.partial(torch.compile, backend='eager')\n"
         "f, x, h = (lambda x: torch.sin(x) + 1), torch.ones(3), []\n"
         "g = own(f)\n"
+        "def both(): return own(lambda x: dynamo(f)(x))(x)\n"
         "class F:\n"
         "    def __del__(self): own(lambda x: dynamo(f)(x))(x)\n"
     )
