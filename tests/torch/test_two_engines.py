@@ -84,3 +84,36 @@ def test_processes_end() -> None:
             process.kill()
             failed[name] = "never ended"
     assert not failed, failed
+
+
+BEFORE_TORCH_LAYER = """
+import sys, torch, stator
+x = torch.arange(6.0)
+def inner(x): return torch.sin(x) * 2
+theirs = torch.compile(inner, backend="eager")
+def f(x): return theirs(x) + sum(map(theirs, [x + 1])) + inner(x)
+run = stator.interpret(f)
+inside = torch.compile(lambda x: run(x) + 1, backend="eager")
+expected = inner(x) * 2 + inner(x + 1)
+for _ in range(3):
+    torch.testing.assert_close(run(x), expected)
+    torch.testing.assert_close(inside(x), expected + 1)
+assert "stator._torch" not in sys.modules
+compiled = stator.compile(f, backend="native")
+for _ in range(3):
+    torch.testing.assert_close(compiled(x), expected)
+    torch.testing.assert_close(inside(x), expected + 1)
+assert [entry.hits for entry in stator.cache_entries(compiled)] == [2]
+"""
+
+
+def test_before_the_torch_layer_is_loaded() -> None:
+    """Dynamo puts its evaluator above ours before torch's library is known to us."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BEFORE_TORCH_LAYER],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

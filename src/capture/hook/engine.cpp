@@ -72,12 +72,11 @@ void Engine::suspend_hook() {
 // it passes frames on to ours: putting ours above it would make a circle.
 void Engine::meet_other_evaluator(StatorEvaluator found) {
   Dl_info library;
-  bool managed = false;
   if (dladdr(reinterpret_cast<void*>(found), &library) != 0 && library.dli_fname != nullptr) {
     const std::string path = library.dli_fname;
-    managed = manage_evaluator_of(path.substr(path.rfind('/') + 1).c_str());
+    manage_evaluator_of(path.substr(path.rfind('/') + 1).c_str());
   }
-  buried_ = placed_ && managed;
+  buried_ = placed_;
   if (!buried_) other_evaluator = found;
 }
 
@@ -106,7 +105,11 @@ void Engine::resume_hook() {
   if (users_ == 0) return;
   const StatorEvaluator hook =
       everything_ || captured_everything_ != nullptr ? &eval_hook_for_everything : &eval_hook;
-  if (buried_) return;
+  if (buried_) {
+    const StatorEvaluator above = stator_get_evaluator(interpreter_);
+    if (above != nullptr && !is_own_hook(above)) return;
+    buried_ = false;  // it went, with ours or without
+  }
   if (hook_installed()) {
     if (*stator_evaluator_slot(interpreter_) != hook) stator_set_evaluator(interpreter_, hook);
     return;
