@@ -10,7 +10,8 @@ from stator import support
 support.require_this_python()
 support.load_extension("_capture")
 
-from stator._capture import CaptureError  # noqa: E402  (the checks above explain a failure better than this import)
+from stator import function_like  # noqa: E402  (the checks above explain a failure better than this import)
+from stator._capture import CaptureError  # noqa: E402
 from stator.backends import (  # noqa: E402
     BackendFailed,
     InvalidBackend,
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from stator.optimized_module import OptimizedModule
 
 __version__ = "0.1.0"
+
+function_like.complete_wrappers()
 
 
 def __getattr__(name: str) -> Any:

@@ -40,4 +40,5 @@ def compile(
         raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
     if disable or config.disable:
         return model
-    return OptimizeContext(choose(backend, mode, options, dynamic), fullgraph, dynamic)(model)
+    chosen = choose(backend, mode, options, dynamic)
+    return OptimizeContext(chosen, fullgraph, dynamic, asked=(backend, mode, options))(model)

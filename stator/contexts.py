@@ -4,8 +4,8 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from types import FunctionType, MethodType, TracebackType
 from typing import Any
 
@@ -23,8 +23,16 @@ class OptimizeContext:
     dynamic: bool | None = None
     guard_export_fn: Callable[[list[str]], object] | None = None
     guard_fail_fn: Callable[[str], object] | None = None
+    asked: tuple[Any, str | None, Mapping[str, Any] | None] | None = field(default=None, compare=False)
+    """The backend as the user gave it, its mode and options: another process chooses it again by these."""
+
+    def __reduce__(self) -> Any:
+        settings = (self.fullgraph, self.dynamic, self.guard_export_fn, self.guard_fail_fn)
+        return _context_again, (self.asked or (self.backend, None, None), *settings)
 
     def __call__(self, fn: Any) -> Any:
+        if isinstance(fn, staticmethod | classmethod):
+            return type(fn)(self(fn.__func__))
         if is_module(fn):
             from stator.optimized_module import OptimizedModule
 
@@ -46,7 +54,10 @@ class OptimizeContext:
             dynamic=self.dynamic,
             on_entry=self.guard_export_fn,
             on_miss=self.guard_fail_fn,
+            context=self,
         )
+        if isinstance(fn, _capture.Wrapper):  # what was set on the outer one counts
+            vars(compiled).update(vars(fn))
         compiler_config = getattr(self.backend, "get_compiler_config", None)
         if compiler_config is not None:
             vars(compiled)["get_compiler_config"] = compiler_config
@@ -74,6 +85,18 @@ class OptimizeContext:
 
     def __exit__(self, *exception: object) -> None:
         _blocks.entered.pop().leave_block()
+
+
+def _context_again(
+    asked: tuple[Any, str | None, Mapping[str, Any] | None],
+    fullgraph: bool,
+    dynamic: bool | None,
+    guard_export_fn: Any,
+    guard_fail_fn: Any,
+) -> OptimizeContext:
+    from stator.backends.choice import choose
+
+    return OptimizeContext(choose(*asked, dynamic), fullgraph, dynamic, guard_export_fn, guard_fail_fn, asked)
 
 
 class _Blocks(threading.local):
@@ -109,7 +132,12 @@ def optimize(
     from stator.backends.choice import choose
 
     return OptimizeContext(
-        choose(backend, None, None, dynamic), nopython, dynamic, guard_export_fn, guard_fail_fn
+        choose(backend, None, None, dynamic),
+        nopython,
+        dynamic,
+        guard_export_fn,
+        guard_fail_fn,
+        (backend, None, None),
     )
 
 
@@ -195,6 +223,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
             if name in _own_names(fn):
                 setattr(fn, name, _capture.Marked(getattr(fn, name), mark))
         return fn
+    if isinstance(fn, staticmethod | classmethod):
+        return type(fn)(disable(fn.__func__, recursive))
     return _capture.Marked(innermost_fn(fn), mark)
 
 
@@ -217,7 +247,8 @@ def allow_in_graph(fn: Any) -> Any:
 
 def _marked(fn: Callable[..., Any], mark: str) -> Any:
     """A Python function is marked in place, so that those who hold it already are served as well."""
-    return _capture.mark_function(fn, mark) if isinstance(fn, FunctionType) else _capture.Marked(fn, mark)
+    # Not isinstance: wrappers of ours answer it as functions do.
+    return _capture.mark_function(fn, mark) if type(fn) is FunctionType else _capture.Marked(fn, mark)
 
 
 def innermost_fn(fn: Any) -> Any:

@@ -48,6 +48,9 @@ class OptimizedModule(Module):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return optimized, (self._orig_mod, self._context)
 
+    def __copy__(self) -> "OptimizedModule":
+        return optimized(copy.copy(self._orig_mod), self._context)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> "OptimizedModule":
         return optimized(copy.deepcopy(self._orig_mod, memo), self._context)
 

@@ -1,75 +1,62 @@
 // bindings/capture/compiled.cpp: the type of compiled functions.
 #include "bindings/capture/compiled.h"
 
-#include <structmember.h>
+#include <utility>
 
-#include <cstddef>
-
-#include "bindings/capture/identity.h"
 #include "bindings/capture/report.h"
 #include "capture/marks/mark.h"
 
 namespace stator {
 namespace {
 
-PyObject* bind(PyObject* self, PyObject* owner, PyObject*) {
-  return owner == nullptr || owner == Py_None ? Py_NewRef(self) : PyMethod_New(self, owner);
-}
-
 int traverse(PyObject* object, visitproc visit, void* arg) {
   auto* self = reinterpret_cast<Compiled*>(object);
-  Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->function);
   Py_VISIT(self->backend);
   Py_VISIT(self->on_entry);
   Py_VISIT(self->on_miss);
-  Py_VISIT(self->dict);
-  return 0;
+  Py_VISIT(self->context);
+  return traverse_wrapper(object, visit, arg);
 }
 
 int clear(PyObject* object) {
   auto* self = reinterpret_cast<Compiled*>(object);
-  Py_CLEAR(self->function);
-  Py_CLEAR(self->backend);
-  Py_CLEAR(self->on_entry);
-  Py_CLEAR(self->on_miss);
-  Py_CLEAR(self->dict);
-  return 0;
+  renounce(self->backend);
+  renounce(self->on_entry);
+  renounce(self->on_miss);
+  renounce(self->context);
+  return clear_wrapper(object);
 }
 
 void deallocate(PyObject* object) {
   auto* self = reinterpret_cast<Compiled*>(object);
-  PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   if (self->weak_references != nullptr) PyObject_ClearWeakRefs(object);
-  delete self->state;
-  clear(object);
-  type->tp_free(object);
-  Py_DECREF(type);
+  delete std::exchange(self->state, nullptr);  // may run code of the program
+  Py_CLEAR(self->backend);
+  Py_CLEAR(self->on_entry);
+  Py_CLEAR(self->on_miss);
+  Py_CLEAR(self->context);
+  free_wrapper(object);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"fn",      "fullgraph", "limit",   "backend",
-                                "dynamic", "on_entry",  "on_miss", nullptr};
-  PyObject *function, *backend = Py_None, *dynamic = Py_None, *on_entry = Py_None, *on_miss = Py_None;
+  static const char* names[] = {"fn",       "fullgraph", "limit",   "backend", "dynamic",
+                                "on_entry", "on_miss",   "context", nullptr};
+  PyObject *function, *backend = Py_None, *dynamic = Py_None, *on_entry = Py_None, *on_miss = Py_None,
+                      *context = Py_None;
   int whole = 0, limit = -1;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|piOOOO:Compiled", const_cast<char**>(names),
-                                   &function, &whole, &limit, &backend, &dynamic, &on_entry, &on_miss)) {
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|piOOOOO:Compiled", const_cast<char**>(names),
+                                   &function, &whole, &limit, &backend, &dynamic, &on_entry, &on_miss,
+                                   &context)) {
     return nullptr;
   }
-  if (!PyCallable_Check(function)) {
-    PyErr_Format(PyExc_TypeError, "stator.compile: a callable is needed, not %.200s",
-                 Py_TYPE(function)->tp_name);
-    return nullptr;
-  }
-  auto object = Ref<>::steal(type->tp_alloc(type, 0));
+  Ref<> object = wrap_function(type, function, &call_compiled, "stator.compile");
   if (!object) return nullptr;
   auto* self = reinterpret_cast<Compiled*>(object.get());
-  self->vectorcall = &call_compiled;
-  self->function = Py_NewRef(function);
   self->backend = Py_NewRef(backend);
   self->on_entry = Py_NewRef(on_entry);
   self->on_miss = Py_NewRef(on_miss);
+  self->context = Py_NewRef(context);
   self->state = new (std::nothrow) CompiledState;
   if (self->state == nullptr) return PyErr_NoMemory();
   self->state->whole = whole != 0;
@@ -79,7 +66,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     if (truth < 0) return nullptr;
     self->state->cache.varying.policy = truth != 0 ? DynamicSizes::always : DynamicSizes::never;
   }
-  return copy_identity(object.get(), function) ? object.release() : nullptr;
+  return object.release();
 }
 
 PyObject* get_entries(PyObject* object, void*) {
@@ -139,15 +126,18 @@ PyObject* skip(PyObject* object, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT, offsetof(Compiled, function), READONLY, "The callable that is compiled."},
-    {"backend", T_OBJECT, offsetof(Compiled, backend), READONLY, "What runs its graphs."},
-    {"__dictoffset__", T_PYSSIZET, offsetof(Compiled, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(Compiled, weak_references), READONLY, nullptr},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Compiled, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyObject* get_backend(PyObject* object, void*) {
+  return Py_NewRef(reinterpret_cast<Compiled*>(object)->backend);
+}
+
+PyObject* get_context(PyObject* object, void*) {
+  return Py_NewRef(reinterpret_cast<Compiled*>(object)->context);
+}
+
+PyMemberDef members[] = {STATOR_WRAPPER_OFFSETS, {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef properties[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"backend", get_backend, nullptr, "What runs its graphs.", nullptr},
+    {"context", get_context, nullptr, "Compiles other callables with the same options; or None.", nullptr},
     {"entries", get_entries, nullptr, "The captures: guards, graph, nodes, hits.", nullptr},
     {"breaks", get_breaks, nullptr, "Why captures were given up.", nullptr},
     {"stops", get_stops, nullptr, "The same, taken apart: code, message, hint, detail, file, line.", nullptr},
@@ -161,8 +151,6 @@ PyMethodDef methods[] = {{"reset", reset, METH_NOARGS, "Drops every capture."},
                          {"leave_block", leave_block, METH_NOARGS, "Ends what enter_block began."},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
-                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
                        {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                        {Py_tp_clear, reinterpret_cast<void*>(clear)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
@@ -176,7 +164,7 @@ PyType_Spec spec = {"stator._capture.Compiled", sizeof(Compiled), 0,
 }  // namespace
 
 bool add_compiled(PyObject* module) {
-  auto type = Ref<>::steal(PyType_FromSpec(&spec));
+  auto type = Ref<>::steal(derived_wrapper(&spec));
   if (!type || PyModule_AddObjectRef(module, "Compiled", type.get()) < 0) return false;
   recognise_mark(reinterpret_cast<PyTypeObject*>(type.get()), [](PyObject* object) {
     return Marked{Mark::captured, reinterpret_cast<Compiled*>(object)->function};

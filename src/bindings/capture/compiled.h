@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "bindings/capture/function_wrapper.h"
 #include "capture/programs/callee_captures.h"
 
 namespace stator {
@@ -18,14 +19,11 @@ struct CompiledState {
   std::vector<std::unique_ptr<CalleesScope>> blocks;  // with-blocks that were entered
 };
 
-struct Compiled {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* function;
+struct Compiled : FunctionWrapper {
   PyObject* backend;
   PyObject* on_entry;  // called with the guards of each new capture; or None
   PyObject* on_miss;   // called with the guard that failed before a further capture; or None
-  PyObject* dict;
-  PyObject* weak_references;
+  PyObject* context;   // compiles other callables with the same options; or None
   CompiledState* state;
 };
 

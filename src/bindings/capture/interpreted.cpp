@@ -2,11 +2,7 @@
 // interpreted.
 #include "bindings/capture/interpreted.h"
 
-#include <structmember.h>
-
-#include <cstddef>
-
-#include "bindings/capture/identity.h"
+#include "bindings/capture/function_wrapper.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
 #include "capture/hook/other_engine.h"
@@ -14,11 +10,7 @@
 namespace stator {
 namespace {
 
-struct Interpreted {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* function;
-  PyObject* dict;
-  PyObject* weak_references;
+struct Interpreted : FunctionWrapper {
   int instruction_limit;
 };
 
@@ -59,54 +51,18 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObjec
   return result;
 }
 
-PyObject* bind(PyObject* self, PyObject* owner, PyObject*) {
-  return owner == nullptr || owner == Py_None ? Py_NewRef(self) : PyMethod_New(self, owner);
+PyObject* get_instructions(PyObject* object, void*) {
+  return PyLong_FromLong(reinterpret_cast<Interpreted*>(object)->instruction_limit);
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  auto* interpreted = reinterpret_cast<Interpreted*>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(interpreted->function);
-  Py_VISIT(interpreted->dict);
-  return 0;
-}
+PyMemberDef members[] = {STATOR_WRAPPER_OFFSETS, {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef properties[] = {
+    {"instructions", get_instructions, nullptr, "Interpreted of each frame; negative: all.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-int clear(PyObject* self) {
-  auto* interpreted = reinterpret_cast<Interpreted*>(self);
-  Py_CLEAR(interpreted->function);
-  Py_CLEAR(interpreted->dict);
-  return 0;
-}
-
-void deallocate(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  if (reinterpret_cast<Interpreted*>(self)->weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-PyObject* represent(PyObject* self) {
-  return PyUnicode_FromFormat("<interpreted %R>", reinterpret_cast<Interpreted*>(self)->function);
-}
-
-PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT, offsetof(Interpreted, function), READONLY, "The callable that is interpreted."},
-    {"__dictoffset__", T_PYSSIZET, offsetof(Interpreted, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(Interpreted, weak_references), READONLY, nullptr},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Interpreted, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
-
-PyGetSetDef properties[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
-PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
-                       {Py_tp_repr, reinterpret_cast<void*>(represent)},
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_wrapper)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear_wrapper)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(free_wrapper)},
                        {Py_tp_members, members},
                        {Py_tp_getset, properties},
                        {0, nullptr}};
@@ -126,19 +82,10 @@ PyObject* interpret_function(PyObject*, PyObject* arguments, PyObject* keywords)
                                    &limit)) {
     return nullptr;
   }
-  if (!PyCallable_Check(function)) {
-    PyErr_Format(PyExc_TypeError, "stator.interpret: a callable is needed, not %.200s",
-                 Py_TYPE(function)->tp_name);
-    return nullptr;
-  }
   auto* type = reinterpret_cast<PyTypeObject*>(interpreted_type);
-  auto object = Ref<>::steal(type->tp_alloc(type, 0));
-  if (!object) return nullptr;
-  auto* interpreted = reinterpret_cast<Interpreted*>(object.get());
-  interpreted->vectorcall = &call;
-  interpreted->function = Py_NewRef(function);
-  interpreted->instruction_limit = limit;
-  return copy_identity(object.get(), function) ? object.release() : nullptr;
+  Ref<> object = wrap_function(type, function, &call, "stator.interpret");
+  if (object) reinterpret_cast<Interpreted*>(object.get())->instruction_limit = limit;
+  return object.release();
 }
 
 PyMethodDef functions[] = {
@@ -151,7 +98,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 bool add_interpreted(PyObject* module) {
-  interpreted_type = PyType_FromSpec(&spec);
+  interpreted_type = derived_wrapper(&spec);
   return interpreted_type != nullptr && PyModule_AddObjectRef(module, "Interpreted", interpreted_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }

@@ -2,11 +2,7 @@
 // it.
 #include "bindings/capture/marked.h"
 
-#include <structmember.h>
-
-#include <cstddef>
-
-#include "bindings/capture/identity.h"
+#include "bindings/capture/function_wrapper.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
 #include "capture/hook/engine.h"
@@ -18,11 +14,7 @@
 namespace stator {
 namespace {
 
-struct MarkedObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* function;
-  PyObject* dict;
-  PyObject* weak_references;
+struct MarkedObject : FunctionWrapper {
   Mark mark;
 };
 
@@ -44,32 +36,6 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
   return PyObject_Vectorcall(function, arguments, flags, keywords);
 }
 
-PyObject* bind(PyObject* self, PyObject* owner, PyObject*) {
-  return owner == nullptr || owner == Py_None ? Py_NewRef(self) : PyMethod_New(self, owner);
-}
-
-int traverse(PyObject* object, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(object));
-  Py_VISIT(marked(object)->function);
-  Py_VISIT(marked(object)->dict);
-  return 0;
-}
-
-int clear(PyObject* object) {
-  Py_CLEAR(marked(object)->function);
-  Py_CLEAR(marked(object)->dict);
-  return 0;
-}
-
-void deallocate(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
-  if (marked(object)->weak_references != nullptr) PyObject_ClearWeakRefs(object);
-  clear(object);
-  type->tp_free(object);
-  Py_DECREF(type);
-}
-
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"fn", "mark", nullptr};
   PyObject* function;
@@ -79,16 +45,12 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     return nullptr;
   const Mark mark = mark_from_name(text);
   if (mark == Mark::none) return PyErr_Format(PyExc_ValueError, "no such mark: %s", text);
-  if (!PyCallable_Check(function))
-    return PyErr_Format(PyExc_TypeError, "stator: a callable is needed, not %.200s",
-                        Py_TYPE(function)->tp_name);
-  auto object = Ref<>::steal(type->tp_alloc(type, 0));
-  if (!object) return nullptr;
-  marked(object.get())->vectorcall = &call;
-  marked(object.get())->function = Py_NewRef(function);
-  marked(object.get())->mark = mark;
-  return copy_identity(object.get(), function) ? object.release() : nullptr;
+  Ref<> object = wrap_function(type, function, &call, "stator");
+  if (object) marked(object.get())->mark = mark;
+  return object.release();
 }
+
+PyObject* get_mark(PyObject* object, void*) { return PyUnicode_FromString(name(marked(object)->mark)); }
 
 PyObject* mark_in_place(PyObject*, PyObject* arguments) {
   PyObject* function;
@@ -105,20 +67,13 @@ PyMethodDef functions[] = {
      "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT, offsetof(MarkedObject, function), READONLY, "The callable that is marked."},
-    {"__dictoffset__", T_PYSSIZET, offsetof(MarkedObject, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(MarkedObject, weak_references), READONLY, nullptr},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(MarkedObject, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
-PyGetSetDef properties[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+PyMemberDef members[] = {STATOR_WRAPPER_OFFSETS, {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef properties[] = {{"mark", get_mark, nullptr, "What was said about the callable.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
-                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse_wrapper)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear_wrapper)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(free_wrapper)},
                        {Py_tp_members, members},
                        {Py_tp_getset, properties},
                        {0, nullptr}};
@@ -128,7 +83,7 @@ PyType_Spec spec = {"stator._capture.Marked", sizeof(MarkedObject), 0,
 }  // namespace
 
 bool add_marked(PyObject* module) {
-  auto type = Ref<>::steal(PyType_FromSpec(&spec));
+  auto type = Ref<>::steal(derived_wrapper(&spec));
   if (!type || PyModule_AddObjectRef(module, "Marked", type.get()) < 0 ||
       PyModule_AddFunctions(module, functions) < 0)
     return false;

@@ -1,5 +1,6 @@
 // bindings/capture/module.cpp: the extension module stator._capture.
 #include "bindings/capture/compiled.h"
+#include "bindings/capture/function_wrapper.h"
 #include "bindings/capture/interpreted.h"
 #include "bindings/capture/marked.h"
 #include "bindings/capture/stance.h"
@@ -99,8 +100,9 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 PyMODINIT_FUNC PyInit__capture() {
   auto module = stator::Ref<>::steal(PyModule_Create(&stator::definition));
   if (!module || !stator::Engine::get().start() || !stator::make_gadgets() ||
-      !stator::add_interpreted(module.get()) || !stator::add_stance(module.get()) ||
-      !stator::add_marked(module.get()) || !stator::add_compiled(module.get()))
+      !stator::add_function_wrapper(module.get()) || !stator::add_interpreted(module.get()) ||
+      !stator::add_stance(module.get()) || !stator::add_marked(module.get()) ||
+      !stator::add_compiled(module.get()))
     return nullptr;
   return module.release();
 }
