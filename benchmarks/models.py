@@ -1,6 +1,6 @@
 """benchmarks/models.py: Hugging Face architectures with random weights, captured and compared with eager.
 
-    python benchmarks/models.py [architecture ...]
+    python benchmarks/models.py [--is-compiling True|False|auto] [--device cuda] [architecture ...]
 
 Forward in eval on each; a training step (forward, backward, dropout, statistics of batch norms) on those
 marked for it. Every bit counts. Exit status 1 if a result differs from eager's or a process dies. What breaks
@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,30 @@ def seeded(call: Callable[[], Any]) -> Any:
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    import torch
+
+    wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    wait()
     begin = time.perf_counter()
     result = call()
+    wait()
     return result, time.perf_counter() - begin
+
+
+def kernels_of(call: Callable[[], Any]) -> dict[str, int]:
+    """The kernels of a call on the GPU, the operators on the CPU: how often each ran."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+
+    import torch
+
+    on_gpu = torch.cuda.is_available()
+    activities = [ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU]
+    with profile(activities=activities) as profiled:
+        call()
+    wanted = DeviceType.CUDA if on_gpu else DeviceType.CPU
+    names = [event.name for event in profiled.events() if event.device_type == wanted]
+    return dict(Counter(name for name in names if on_gpu or name.startswith("aten::")))
 
 
 def evaluate(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +81,11 @@ def evaluate(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         )
         hits = sorted(timed(lambda: compiled(**inputs))[1] for _ in range(20))
         plain = sorted(timed(lambda: model(**inputs))[1] for _ in range(20))
+        kernels, eager_kernels = kernels_of(lambda: compiled(**inputs)), kernels_of(lambda: model(**inputs))
     return {
+        "kernels": kernels,
+        "eager_kernels": eager_kernels,
+        "told": [entry["told_captured"] for entry in compiled.entries],
         "equal": equal,
         "nodes": sum(entry["nodes"] for entry in compiled.entries),
         "graphs": len(compiled.entries),
@@ -99,9 +125,10 @@ def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     return {"equal": equal, "graphs": len(compiled.entries), "breaks": list(compiled.breaks)}
 
 
-def examine(name: str) -> dict[str, Any]:
+def examine(name: str, device: str) -> dict[str, Any]:
     import transformers
     from architectures import ARCHITECTURES
+    from torch.utils._pytree import tree_map_only
 
     import torch
 
@@ -109,38 +136,44 @@ def examine(name: str) -> dict[str, Any]:
     torch.manual_seed(0)
     architecture = ARCHITECTURES[name]
     model, inputs = architecture.build(transformers)
+    if device != "cpu":
+        model = model.to(device)
+        inputs = tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), inputs)
     row: dict[str, Any] = {"name": name, "family": architecture.family, **evaluate(model, inputs)}
     if architecture.trains:
         row["training"] = train(model, inputs)
     return row
 
 
-def work(names: list[str]) -> int:
+def work(names: list[str], told: str, device: str) -> int:
     """One line of JSON for each; a failure of one is no failure of the others."""
     import warnings
 
+    import stator
     import torch
     from stator.support import load_torch_extension
 
     load_torch_extension()
+    if told:
+        stator.config.is_compiling = {"True": True, "False": False}.get(told, told)
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     for name in names:
         print(json.dumps({"begin": name}), flush=True)
         try:
-            row = examine(name)
+            row = examine(name, device)
         except Exception as error:
             row = {"name": name, "error": f"{type(error).__name__}: {error}"[:300]}
         print(json.dumps(row), flush=True)
     return 0
 
 
-def in_process(names: list[str], limit: float) -> list[dict[str, Any]]:
+def in_process(names: list[str], limit: float, settings: list[str]) -> list[dict[str, Any]]:
     """The rows of a chunk. One that ends or stalls the process is a failure; the rest get another process."""
     rows: list[dict[str, Any]] = []
     left = list(names)
     while left:
-        command = [sys.executable, __file__, "--work", *left]
+        command = [sys.executable, __file__, *settings, "--work", *left]
         try:
             done = subprocess.run(
                 command,
@@ -166,6 +199,18 @@ def in_process(names: list[str], limit: float) -> list[dict[str, Any]]:
         died = begun if begun and begun not in finished else left[0]
         rows.append({"name": died, "error": reason})
         left = [name for name in left if name not in finished and name != died]
+    return rows
+
+
+def settings_of(told: str, device: str) -> list[str]:
+    return ["--device", device, *(["--is-compiling", told] if told else [])]
+
+
+def examined(names: list[str], limit: float, settings: list[str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for start in range(0, len(names), CHUNK):
+        rows += in_process(names[start : start + CHUNK], limit, settings)
+        print(f"{len(rows)} of {len(names)}", file=sys.stderr)
     return rows
 
 
@@ -243,19 +288,18 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="architecture")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one architecture")
+    parser.add_argument("--is-compiling", choices=["True", "False", "auto"], default="", help="the setting")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", type=Path, default=RESULTS / "models.json")
     arguments = parser.parse_args()
     if arguments.work:
-        return work(arguments.work)
+        return work(arguments.work, arguments.is_compiling, arguments.device)
     from architectures import ARCHITECTURES
 
     if unknown := set(arguments.names) - set(ARCHITECTURES):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     names = arguments.names or list(ARCHITECTURES)
-    rows: list[dict[str, Any]] = []
-    for start in range(0, len(names), CHUNK):
-        rows += in_process(names[start : start + CHUNK], arguments.limit)
-        print(f"{len(rows)} of {len(names)}", file=sys.stderr)
+    rows = examined(names, arguments.limit, settings_of(arguments.is_compiling, arguments.device))
     fine = show(rows)
     RESULTS.mkdir(exist_ok=True)
     arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

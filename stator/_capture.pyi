@@ -1,6 +1,9 @@
 # stator/_capture.pyi: the types of the extension module built from src/bindings/capture.
 from collections.abc import Callable
+from types import CellType, CodeType
 from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, final
+
+from typing_extensions import disjoint_base
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -13,15 +16,34 @@ class _Statistics(TypedDict):
     handed_over: int
     handover_reasons: dict[str, int]
 
-@final
-class Interpreted(Generic[_P, _R]):
+# Stands for a function; stator/function_like.py adds what users ask of functions.
+@disjoint_base
+class Wrapper(Generic[_P, _R]):
     __wrapped__: Callable[_P, _R]
     __name__: str
     __qualname__: str
     __module__: str
     __doc__: str | None
+    # The function's own.
+    @property
+    def __globals__(self) -> dict[str, Any]: ...
+    @property
+    def __closure__(self) -> tuple[CellType, ...] | None: ...
+    @property
+    def __builtins__(self) -> dict[str, Any]: ...
+    __code__: CodeType
+    __defaults__: tuple[Any, ...] | None
+    __kwdefaults__: dict[str, Any] | None
+    def __getattr__(self, name: str) -> Any: ...
+    def __copy__(self) -> Any: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any: ...
+    def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., Any]: ...
+
+@final
+class Interpreted(Wrapper[_P, _R]):
+    instructions: int
 
 class CaptureError(RuntimeError): ...
 
@@ -36,6 +58,7 @@ class _Entry(TypedDict):
     hits: int
     seconds: float
     graph_module: Any
+    told_captured: bool | None
 
 class _Stop(TypedDict):
     code: str
@@ -45,16 +68,14 @@ class _Stop(TypedDict):
     stack: list[_Frame]
 
 @final
-class Marked(Generic[_P, _R]):
-    __wrapped__: Callable[_P, _R]
+class Marked(Wrapper[_P, _R]):
+    mark: str
     def __new__(cls, fn: Callable[_P, _R], mark: str) -> Marked[_P, _R]: ...
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., Any]: ...
 
 @final
-class Compiled(Generic[_P, _R]):
-    __wrapped__: Callable[_P, _R]
+class Compiled(Wrapper[_P, _R]):
     backend: Any
+    context: Any
     def __new__(
         cls,
         fn: Callable[_P, _R],
@@ -64,6 +85,7 @@ class Compiled(Generic[_P, _R]):
         dynamic: bool | None = None,
         on_entry: Callable[[list[str]], object] | None = None,
         on_miss: Callable[[str], object] | None = None,
+        context: Any = None,
     ) -> Compiled[_P, _R]: ...
     @property
     def entries(self) -> list[_Entry]: ...
@@ -79,8 +101,6 @@ class Compiled(Generic[_P, _R]):
     def enter_block(self) -> None: ...
     def leave_block(self) -> None: ...
     def reset(self) -> None: ...
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., Any]: ...
 
 def mark_function(fn: _F, mark: str) -> _F: ...
 def set_stance(name: str) -> str: ...

@@ -49,6 +49,8 @@ class CacheEntry:
     """Calls served since the capture."""
     seconds: float
     """What the capture took, with the backend's work."""
+    told_compiling: bool | None = None
+    """What it was told that asked `torch.compiler.is_compiling()`; None: it did not ask."""
 
 
 def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
@@ -105,7 +107,14 @@ def entry_of(row: Any) -> CacheEntry:
         for text, (file, line, function) in zip(row["guards"], row["guard_places"], strict=True)
     )
     return CacheEntry(
-        guards, row["graph"], row["graph_module"], row["nodes"], row["words"], row["hits"], row["seconds"]
+        guards,
+        row["graph"],
+        row["graph_module"],
+        row["nodes"],
+        row["words"],
+        row["hits"],
+        row["seconds"],
+        row["told_captured"],
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from stator import _capture
+from stator import _capture, compiling
 
 
 def _flag(*names: str) -> bool:
@@ -28,18 +28,27 @@ class Config:
     """Compiled functions run as they are."""
     error_on_recompile: bool = False
     """A second capture of a function is an error that names the guard that failed."""
+    is_compiling: bool | str = "auto"
+    """What `torch.compiler.is_compiling()` gives in captured code: True, False (as in eager code), or "auto":
+    False, and True where the capture breaks with the answer False and does not with the answer True."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         known = _TYPES.get(name)
         if known is None:
             raise AttributeError(_unknown(name))
-        if not isinstance(value, known) or (known is int and isinstance(value, bool)):
+        choices = _CHOICES.get(name)
+        if choices is not None and not any(type(value) is type(one) and value == one for one in choices):
+            listed = ", ".join(map(repr, choices[:-1]))
+            raise ValueError(f"stator.config.{name} is {listed} or {choices[-1]!r}, not {value!r}")
+        if choices is None and (not isinstance(value, known) or (known is int and isinstance(value, bool))):
             raise TypeError(
                 f"stator.config.{name} is of type {known.__name__}, not {type(value).__name__}: {value!r}"
             )
         object.__setattr__(self, name, value)
+        if name == "is_compiling":
+            compiling.tell_programs(value)
         if name in _ENGINES:
-            _capture.configure(**{name: value})  # type: ignore[arg-type]
+            _capture.configure(**{name: value})
 
     def __getattr__(self, name: str) -> Any:  # only for names that are not there
         if name.startswith("__"):
@@ -79,6 +88,7 @@ def _unknown(name: str) -> str:
 
 
 _TYPES: dict[str, type] = {field.name: type(field.default) for field in fields(Config)}
+_CHOICES: dict[str, tuple[Any, ...]] = {"is_compiling": (True, False, "auto")}
 _ENGINES = {"recompile_limit", "disable", "error_on_recompile"}  # asked by the engine on every call
 
 config = Config()

@@ -65,7 +65,8 @@ def load_torch_extension() -> ModuleType:
     require_torch(_torch_version())
     importlib.import_module("torch")
     extension = load_extension("_torch")
-    importlib.import_module("stator.compiling").follow_torch()
+    setting = importlib.import_module("stator.config").config.is_compiling
+    importlib.import_module("stator.compiling").follow_torch(setting)
     return extension
 
 

@@ -3,6 +3,7 @@
 #define STATOR_CAPTURE_DOMAIN_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,16 @@ class DomainCapture {
   virtual bool has_symbols() const { return false; }
   // A frame of the program is about to run; `caller` is the code that called it, or nullptr.
   virtual void entering(PyCodeObject* /*code*/, PyCodeObject* /*caller*/) {}
+  // Whether captured code reads here what it is told that asks whether it is captured: a value that the
+  // domain sets for the capture, and that needs no guard. `setting`: the key of the same dictionary whose
+  // value is to be guarded instead, or nullptr.
+  virtual bool reads_capture_flag(PyObject* /*dict*/, PyObject* /*key*/, PyObject** /*setting*/) {
+    return false;
+  }
+  // What it was told; nothing if it did not ask.
+  virtual std::optional<bool> told_captured() const { return {}; }
+  // It did ask, and a capture that breaks is to be tried once more with the other answer.
+  virtual bool has_other_answer() const { return false; }
   // Whether the domain itself runs Python code just now, which is no part of the program.
   virtual bool runs_own_code() const { return false; }
   // Grows with every operator that is recorded.
@@ -206,9 +217,6 @@ class Domain {
   virtual bool attribute_is_an_object(PyObject*) const { return false; }
   // Whether that object may be there: a leaf that requires a gradient.
   virtual bool keeps_objects(PyObject*) const { return false; }
-  // A dictionary key whose value the domain changes while it captures (a flag that says so): reads of it are
-  // not guarded.
-  virtual bool is_capture_flag(PyObject* key) const = 0;
   virtual std::unique_ptr<TensorGuard> guard(PyObject* tensor) const = 0;
   // Answers for the guards of many tensors at once; nullptr: they are asked one by one.
   virtual std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>&) const { return nullptr; }
@@ -218,9 +226,10 @@ class Domain {
   // them is not given up.
   virtual bool captures_now() const { return true; }
   // `place` says where the program stands, as a line of `lines`, and outlives the capture; `backend` is the
-  // one that compile will be given. nullptr with a Python error set.
+  // one that compile will be given; `other_answer`: see DomainCapture::has_other_answer. nullptr with a
+  // Python error set.
   virtual std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,
-                                               PyObject* backend) const = 0;
+                                               PyObject* backend, bool other_answer) const = 0;
 };
 
 }  // namespace stator

@@ -35,10 +35,10 @@ class NoTensors final : public Domain {
   bool runs_plainly(PyCodeObject*) const override { return false; }
   CallKind classify(PyObject*) const override { return CallKind::unknown; }
   bool attribute_is_captured(PyObject*, PyObject*) const override { return false; }
-  bool is_capture_flag(PyObject*) const override { return false; }
   std::unique_ptr<TensorGuard> guard(PyObject*) const override { return nullptr; }
   uint64_t modes() const override { return 0; }
-  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines>, UserPlace&, PyObject*) const override {
+  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines>, UserPlace&, PyObject*,
+                                       bool) const override {
     return std::make_unique<EmptyCapture>();
   }
 };

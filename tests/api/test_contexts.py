@@ -222,8 +222,10 @@ def test_is_compiling() -> None:
         return x + 1, [name() for name in names]
 
     compiled = stator.compile(f, backend="native", fullgraph=True)
-    for _ in range(2):
-        assert compiled(torch.ones(1))[1] == [True] * 4
+    for setting in (True, "auto"):
+        with stator.config.patch(is_compiling=setting):
+            for _ in range(2):
+                assert compiled(torch.ones(1))[1] == [True, True, setting is True, setting is True]
     assert f(torch.ones(1))[1] == [False] * 4
 
 

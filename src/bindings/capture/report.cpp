@@ -74,11 +74,12 @@ PyObject* entry_row(const Entry& entry) {
   const Ref<> places = frame_rows(entry.guard_places());
   if (!guards || !places) return nullptr;
   PyObject* module = entry.graph_module();
-  return Py_BuildValue("{s:O,s:O,s:n,s:s,s:n,s:K,s:d,s:O}", "guards", guards.get(), "guard_places",
+  PyObject* told = !entry.told_captured ? Py_None : *entry.told_captured ? Py_True : Py_False;
+  return Py_BuildValue("{s:O,s:O,s:n,s:s,s:n,s:K,s:d,s:O,s:O}", "guards", guards.get(), "guard_places",
                        places.get(), "words", static_cast<Py_ssize_t>(entry.words()), "graph",
                        entry.graph_text().c_str(), "nodes", static_cast<Py_ssize_t>(entry.node_count()),
                        "hits", static_cast<unsigned long long>(entry.hits), "seconds", entry.seconds,
-                       "graph_module", module != nullptr ? module : Py_None);
+                       "graph_module", module != nullptr ? module : Py_None, "told_captured", told);
 }
 
 PyObject* stop_rows(const std::vector<CaptureStop>& stops) {
@@ -112,10 +113,11 @@ PyObject* callee_rows(const CalleeCaptures& callees) {
     auto breaks = Ref<>::steal(strings(texts));
     auto stops = Ref<>::steal(stop_rows(of->cache.stops()));
     if (!breaks || !stops) return nullptr;
-    auto row = Ref<>::steal(Py_BuildValue("{s:s,s:n,s:K,s:O,s:O,s:O}", "name", of->name.c_str(), "captures",
-                                          static_cast<Py_ssize_t>(of->cache.entries().size()), "hits",
-                                          static_cast<unsigned long long>(hits), "breaks", breaks.get(),
-                                          "entries", entries.get(), "stops", stops.get()));
+    auto row = Ref<>::steal(Py_BuildValue("{s:s,s:n,s:K,s:O,s:O,s:O,s:O}", "name", of->name.c_str(),
+                                          "captures", static_cast<Py_ssize_t>(of->cache.entries().size()),
+                                          "hits", static_cast<unsigned long long>(hits), "breaks",
+                                          breaks.get(), "entries", entries.get(), "stops", stops.get(),
+                                          "left_to_python", of->left_to_python ? Py_True : Py_False));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();

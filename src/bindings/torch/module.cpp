@@ -5,6 +5,7 @@
 #include "bindings/torch/bind_trace.h"
 #include "torch/capture_break.h"
 #include "torch/dispatch_fallback.h"
+#include "torch/domain/compiling_flag.h"
 #include "torch/domain/torch_domain.h"
 
 PYBIND11_MODULE(_torch, module) {
@@ -12,6 +13,10 @@ PYBIND11_MODULE(_torch, module) {
   stator::install_dispatch_fallback();
   module.attr("CaptureBreak") = py::reinterpret_borrow<py::object>(stator::capture_break_type());
   stator::bind_trace(module);
+  module.def("tell_programs", &stator::tell_programs, py::arg("setting"),
+             "What programs are told that ask whether they are compiled: True, False or \"auto\".");
+  module.def("never_tell", &stator::never_tell, py::arg("codes"),
+             "Functions that are told what eager code is told.");
   py::module_::import("stator._capture");
   if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
 }

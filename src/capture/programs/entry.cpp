@@ -18,16 +18,20 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     return nullptr;
   }
   // An attempt may find that some arguments must be given as they are, or that a module must be loaded or
-  // something of the domain's be done first; each one finds others.
+  // something of the domain's be done first; each one finds others. One that breaks after the program asked
+  // whether it is captured may be made once more with the other answer.
   std::unordered_set<PyObject*> by_identity;
   std::unordered_set<std::string> modules;
+  std::optional<CaptureStop> first_answer;  // what stopped the capture that was told the first one
   for (;;) {
     std::string module;
+    bool is_last = true;
     {
       const AtomicScope until_undone(true);
       UserStack stack;
       std::unique_ptr<DomainCapture> capture;
-      if (domain.captures_now()) capture = domain.begin(stack.lines(), stack, options.backend);
+      if (domain.captures_now())
+        capture = domain.begin(stack.lines(), stack, options.backend, first_answer.has_value());
       if (!capture) {
         PyErr_Clear();
         why.code = BreakCode::kUnsupportedMode;
@@ -38,19 +42,28 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       const size_t known = by_identity.size();
       by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
       if (by_identity.size() != known || (!entry && attempt.wants_another())) continue;
-      if (!entry) {
-        why = attempt.stopped();
-        module = attempt.wanted_import();
+      if (entry) {
+        entry->told_captured = capture->told_captured();
+        return entry;
       }
-      if (entry) return entry;
+      why = attempt.stopped();
+      module = attempt.wanted_import();
+      // What raises when it is told what eager code is told, raises; an error that is set is the backend's.
+      is_last = first_answer || !capture->has_other_answer() || why.code == BreakCode::kException ||
+                PyErr_Occurred() != nullptr;
     }
     const PlainScope plain;
     if (domain.clear_the_way()) continue;
-    if (module.empty() || !modules.insert(module).second) return nullptr;
-    if (!Ref<>::steal(PyImport_ImportModule(module.c_str()))) {
+    if (!module.empty() && modules.insert(module).second) {
+      if (Ref<>::steal(PyImport_ImportModule(module.c_str()))) continue;
       PyErr_Clear();  // the function will raise it, or knows what to do
+      is_last = true;
+    }
+    if (is_last) {
+      if (first_answer) why = *std::move(first_answer);
       return nullptr;
     }
+    first_answer = why;
   }
 }
 

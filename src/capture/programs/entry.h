@@ -47,7 +47,8 @@ class Entry {
   size_t node_count() const { return program_->node_count(); }
   PyObject* graph_module() const { return program_->graph_module(); }
   uint64_t hits = 0;
-  double seconds = 0;  // that the capture took, with the backend's work
+  double seconds = 0;                 // that the capture took, with the backend's work
+  std::optional<bool> told_captured;  // what the program was told that asked whether it is captured
 
  private:
   friend class CaptureAttempt;

@@ -47,9 +47,12 @@ bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
       !(is_pinned(recording, key) && is_address_key(key)))
     return stop(recording, BreakCode::kUnguardable,
                 "a dictionary is read with a key of the program's own type");
-  if (recording.domain.is_capture_flag(key) ||
-      (!recording.journal.empty() && recording.journal.wrote_key(dict, key)))
-    return true;
+  PyObject* setting = nullptr;
+  if (recording.capture.reads_capture_flag(dict, key, &setting)) {
+    if (setting == nullptr) return true;
+    key = setting;
+  }
+  if (!recording.journal.empty() && recording.journal.wrote_key(dict, key)) return true;
   if (PyTypeObject* type = recording.classes.class_with(dict);
       type != nullptr && recording.journal.wrote_key(reinterpret_cast<PyObject*>(type), key))
     return true;

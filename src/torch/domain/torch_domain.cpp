@@ -80,21 +80,11 @@ const std::string& torch_folder() {
   return folder;
 }
 
-// Optimizers that are told of a compiler calculate their bias corrections with tensors, in single precision,
-// where eager code has Python's floats; nn.TransformerEncoder leaves out a path that puts zeros, or nothing,
-// where its input is padding. What they compute is to be what eager computes, so they are not told.
-bool computes_otherwise(PyCodeObject* code) {
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
-  if (file == nullptr) PyErr_Clear();
-  return file != nullptr && (std::string_view(file).starts_with(torch_folder() + "optim/") ||
-                             std::string_view(file) == torch_folder() + "nn/modules/transformer.py");
-}
-
 class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
-               PyObject* backend)
-      : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)) {
+               PyObject* backend, bool told)
+      : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)), flag_(told) {
     // torch.fx backends are given no numbers that are read off tensors.
     session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
     // AOT autograd takes parameters for what they were when it traced the graph.
@@ -182,8 +172,17 @@ class TorchCapture final : public DomainCapture {
   }
   bool has_symbols() const override { return session_->shapes().has_symbols() || session_->has_read; }
   void entering(PyCodeObject* code, PyCodeObject* caller) override {
-    if (code == flag_.asking_code())
-      flag_.answer(session_->following == 0 && (caller == nullptr || !computes_otherwise(caller)));
+    if (flag_.is_asked_by(code))
+      flag_.answer_next(session_->following == 0 && (caller == nullptr || !is_never_told(caller)));
+  }
+  bool reads_capture_flag(PyObject* dict, PyObject* key, PyObject** setting) override {
+    return flag_.is_read(dict, key, setting);
+  }
+  std::optional<bool> told_captured() const override {
+    return flag_.was_asked() ? std::optional(flag_.told()) : std::nullopt;
+  }
+  bool has_other_answer() const override {
+    return telling() == Tells::automatic && flag_.was_asked() && !flag_.told();
   }
   bool runs_own_code() const override { return session_->own_python != 0; }
   size_t recorded() const override { return session_->graph.nodes().size(); }
@@ -355,10 +354,6 @@ class TorchDomain final : public Domain {
     const at::Tensor& real = THPVariable_Unpack(tensor);
     return real.requires_grad() && real.is_leaf();
   }
-  bool is_capture_flag(PyObject* key) const override {
-    return PyUnicode_CheckExact(key) && (PyUnicode_CompareWithASCIIString(key, CompilingFlag::kName) == 0 ||
-                                         PyUnicode_CompareWithASCIIString(key, CompilingFlag::kOwnName) == 0);
-  }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
   std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>& tensors) const override {
     return watch_tensors(tensors);
@@ -371,11 +366,12 @@ class TorchDomain final : public Domain {
            uint64_t{!device || under_unsupported_mode()} << 63;
   }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
-  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place,
-                                       PyObject* backend) const override {
+  std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
+                                       bool other_answer) const override {
     try {
       lines->set_library(torch_folder());
-      return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend);
+      const bool told = telling() == Tells::yes || other_answer;
+      return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend, told);
     } catch (const std::exception& error) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
       return nullptr;
