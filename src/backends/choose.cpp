@@ -27,7 +27,9 @@ std::unique_ptr<TensorProgram> make_program(std::shared_ptr<Session> session, Py
     if (const auto error = ir::verify(session->graph))
       throw std::logic_error("the captured graph breaks an invariant, a bug of Stator's: " + *error);
   }
-  if (backend == Py_None) return native::make_tensor_program(std::move(session));
+  // Without operators there is nothing for a backend to compile: it is not told of the capture.
+  if (backend == Py_None || session->graph.nodes().empty())
+    return native::make_tensor_program(std::move(session));
   if (PyUnicode_Check(backend)) {
     if (PyUnicode_CompareWithASCIIString(backend, "native") == 0)
       return native::make_tensor_program(std::move(session));

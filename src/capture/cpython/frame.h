@@ -124,6 +124,12 @@ inline bool is_resumable(PyObject* object) {
   return reinterpret_cast<PyGenObject*>(object)->gi_frame_state < 0;
 }
 
+// A coroutine that was made and not started: CPython warns when it dies like that.
+inline bool is_unawaited(PyObject* object) {
+  constexpr int kCreated = STATOR_PY >= 313 ? -3 : -2;
+  return PyCoro_CheckExact(object) && reinterpret_cast<PyGenObject*>(object)->gi_frame_state == kCreated;
+}
+
 // Takes up a resumable generator or coroutine in the state that the evaluator starts it with, `sent` (stolen)
 // on its stack. It is not linked yet.
 inline Frame* generator_frame(PyObject* generator) {

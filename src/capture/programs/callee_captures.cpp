@@ -48,12 +48,44 @@ struct FrameArguments {
 
 }  // namespace
 
-bool CalleeCaptures::wants(const Call& call) const {
+// Looks at the frame itself: this is asked for every Python call below a break.
+bool CalleeCaptures::wants(const Frame* frame) const {
   if (every_) return true;
-  for (Py_ssize_t i = 0; i < call.total(); i++) {
-    if (call.arguments[i] != nullptr && domain_.is_tensor(call.arguments[i])) return true;
+  const PyCodeObject* code = frame->code;
+  PyObject* const* locals = frame->localsplus;
+  const int named = code->co_argcount + code->co_kwonlyargcount;
+  const auto is_tensor = [&](PyObject* object) { return object != nullptr && domain_.is_tensor(object); };
+  int next = 0;
+  while (next < named) {
+    if (is_tensor(locals[next++])) return true;
+  }
+  if (code->co_flags & CO_VARARGS) {
+    PyObject* rest = locals[next++];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rest); i++) {
+      if (is_tensor(PyTuple_GET_ITEM(rest, i))) return true;
+    }
+  }
+  if (!(code->co_flags & CO_VARKEYWORDS)) return false;
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(locals[next], &position, &key, &value)) {
+    if (is_tensor(value)) return true;
   }
   return false;
+}
+
+void CalleeCaptures::note_served(OfCode& of) const {
+  constexpr int kPatience = 8;
+  if (every_ || of.served_without_operator < 0) return;
+  for (const CaptureCache::Serving& serving : of.cache.entries()) {
+    if (serving.entry->node_count() != 0) {
+      of.served_without_operator = -1;
+      return;
+    }
+  }
+  if (++of.served_without_operator < kPatience) return;
+  of.left_to_python = true;
+  of.cache.give_up();
 }
 
 std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code) {
@@ -69,7 +101,7 @@ std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code)
     codes_.erase(code);
     return nullptr;
   }
-  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}});
+  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}, 0, false});
   of->cache.varying.policy = options_.varying != nullptr ? options_.varying->policy : DynamicSizes::never;
   return of;
 }
@@ -78,7 +110,7 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
   constexpr int kMakesObject = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const PyCodeObject* code = frame->code;
   if (frame->owner != STATOR_OWNED_BY_THREAD || code->co_flags & kMakesObject ||
-      !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function)) {
+      !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || !wants(frame)) {
     return false;
   }
   try {
@@ -90,11 +122,13 @@ bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
       return false;
     }
     const Call call = arguments.call();
-    if (!wants(call)) return false;
     CacheListener listener;
     const auto answer =
         of->cache.call(domain_, frame->function, call, options_, limit_, true, listener, result);
-    if (answer == CaptureCache::Answer::served) return true;
+    if (answer == CaptureCache::Answer::served) {
+      note_served(*of);
+      return true;
+    }
     PyErr_Clear();
     return false;
   } catch (const std::exception&) {

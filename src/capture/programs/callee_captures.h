@@ -3,6 +3,10 @@
 //
 // After a break the function runs as it is, and the hook asks here for every frame that it starts. The
 // captures are found by code object: what a call made of a function relies on is in its guards.
+//
+// Serving a call costs more than CPython needs for a small function, and pays for itself by the operators
+// that are run without Python. A function that has been served a few times, never by a capture with an
+// operator, is left to CPython from then on.
 #ifndef STATOR_CAPTURE_PROGRAMS_CALLEE_CAPTURES_H
 #define STATOR_CAPTURE_PROGRAMS_CALLEE_CAPTURES_H
 
@@ -21,6 +25,8 @@ class CalleeCaptures {
     Ref<> code;  // a weak reference
     std::string name;
     CaptureCache cache;
+    int served_without_operator = 0;  // calls; negative: one was served with operators
+    bool left_to_python = false;
   };
 
   CalleeCaptures(const Domain& domain, CaptureOptions options, int limit, bool every)
@@ -41,8 +47,9 @@ class CalleeCaptures {
   void reset() { codes_.clear(); }
 
  private:
-  bool wants(const Call& call) const;
+  bool wants(const cpython::Frame* frame) const;
   std::shared_ptr<OfCode> find(PyCodeObject* code);
+  void note_served(OfCode& of) const;
 
   const Domain& domain_;
   CaptureOptions options_;

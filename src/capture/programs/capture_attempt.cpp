@@ -157,7 +157,8 @@ bool CaptureAttempt::run_function() {
   if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture_.broken()) return give_up(broken->code, broken->detail);
   if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
-  if (leaves_generators(recording_)) return give_up(BreakCode::kGenerator, "one that waits in a try or with");
+  if (leaves_generators(recording_))
+    return give_up(BreakCode::kGenerator, "one that waits in a try or with, or that nobody awaits");
   if (!entry_->effects_.collect(recording_.journal, recording_)) return give_up(BreakCode::kInternal, {});
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
   return true;

@@ -1,7 +1,8 @@
 // capture/recording/waiting_generators.cpp: generators that still wait when the captured call is over.
 //
 // Each of them would be closed where the program drops it: GeneratorExit is raised where it waits. A program
-// has nothing that does so on later calls, so no code may hear of it.
+// has nothing that does so on later calls, so no code may hear of it. A coroutine that nobody awaits is
+// warned of, on every call.
 #include "capture/recording/waiting_generators.h"
 
 #include <algorithm>
@@ -74,6 +75,7 @@ static bool closes_unheard(Recording& recording, const Frame* waiting, const Dec
 bool leaves_generators(Recording& recording) {
   const std::vector<Ref<>> made = recording.known.kept;  // reading a global may add to it
   for (const Ref<>& object : made) {
+    if (cpython::is_unawaited(object.get())) return true;
     if (!cpython::is_resumable(object.get())) continue;
     const Frame* waiting = cpython::generator_frame(object.get());
     CodeState* state = Engine::get().code_state(waiting->code);
