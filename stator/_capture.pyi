@@ -19,7 +19,8 @@ class _Statistics(TypedDict):
 # Stands for a function; stator/function_like.py adds what users ask of functions.
 @disjoint_base
 class Wrapper(Generic[_P, _R]):
-    __wrapped__: Callable[_P, _R]
+    wrapped_function: Callable[_P, _R]
+    __wrapped__: Any  # the same, unless it was assigned to
     __name__: str
     __qualname__: str
     __module__: str

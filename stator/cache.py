@@ -61,7 +61,7 @@ def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
         _alive.add(compiled)
         _order[compiled] = _made
         _backends[compiled] = backend
-    if getattr(_function_of(compiled.__wrapped__), "__code__", None) in _skipped:
+    if getattr(_function_of(compiled.wrapped_function), "__code__", None) in _skipped:
         compiled.skip()
 
 
@@ -77,7 +77,7 @@ def compiled_forms(fn: Any) -> "list[_capture.Compiled[..., Any]]":
     module_form = getattr(type(fn), "_compiled", None)  # of an OptimizedModule
     if isinstance(module_form, _capture.Compiled):
         return [module_form]
-    found = [compiled for compiled in _all_alive() if _is_same(compiled.__wrapped__, fn)]
+    found = [compiled for compiled in _all_alive() if _is_same(compiled.wrapped_function, fn)]
     return sorted(found, key=lambda compiled: _order[compiled])
 
 
@@ -175,7 +175,7 @@ def skip_code(code: CodeType) -> None:
 
 
 def _with_code(code: CodeType) -> "Sequence[_capture.Compiled[..., Any]]":
-    return [c for c in _all_alive() if getattr(_function_of(c.__wrapped__), "__code__", None) is code]
+    return [c for c in _all_alive() if getattr(_function_of(c.wrapped_function), "__code__", None) is code]
 
 
 def _function_of(fn: Callable[..., Any]) -> Any:

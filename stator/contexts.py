@@ -255,7 +255,7 @@ def innermost_fn(fn: Any) -> Any:
     """The callable inside nested contexts of ours, and of torch's."""
     while True:
         if isinstance(fn, _capture.Compiled | _capture.Marked):
-            fn = fn.__wrapped__
+            fn = fn.wrapped_function
         elif isinstance(fn, MethodType):
             # Attributes of a bound method are those of its function, which knows nothing of `self`.
             inner = innermost_fn(fn.__func__)

@@ -18,10 +18,10 @@ def _of_wrapped(name: str, *, settable: bool = False) -> Any:
     """An attribute that is the wrapped function's own."""
 
     def get(self: Any) -> Any:
-        return getattr(self.__wrapped__, name)
+        return getattr(self.wrapped_function, name)
 
     def change(self: Any, value: Any) -> None:
-        setattr(self.__wrapped__, name, value)
+        setattr(self.wrapped_function, name, value)
 
     return property(get, change if settable else None)
 
@@ -29,7 +29,7 @@ def _of_wrapped(name: str, *, settable: bool = False) -> Any:
 class FunctionLike:
     """The methods that the wrapping types get."""
 
-    __wrapped__: Any
+    wrapped_function: Any
     __qualname__: str
 
     def __getattr__(self, name: str) -> Any:
@@ -37,7 +37,7 @@ class FunctionLike:
 
         Those of a function were copied: whoever deleted one from the wrapper does not find it again.
         """
-        wrapped = self.__wrapped__
+        wrapped = self.wrapped_function
         if type(wrapped) is FunctionType:
             raise AttributeError(f"{type(self).__name__.lower()} function has no attribute {name!r}")
         return getattr(wrapped, name)
@@ -53,7 +53,16 @@ class FunctionLike:
         if _is_found_by_name(self):
             return self.__qualname__
         make, options = _maker(self)
-        return make, (self.__wrapped__, *options)
+        return make, (self.wrapped_function, *options)
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The wrapped callable, unless it was assigned to, as functools.update_wrapper does."""
+        return vars(self).get("__wrapped__", self.wrapped_function)
+
+    @__wrapped__.setter
+    def __wrapped__(self, value: Any) -> None:
+        vars(self)["__wrapped__"] = value
 
     __globals__ = _of_wrapped("__globals__")
     __closure__ = _of_wrapped("__closure__")
@@ -66,8 +75,8 @@ class FunctionLike:
 
 def _copied(self: Any, copier: Callable[[Any], Any], memo: dict[int, Any] | None = None) -> Any:
     """A function is its own copy, and so is its compiled form; other callables have state of their own."""
-    wrapped = copier(self.__wrapped__)
-    if wrapped is self.__wrapped__:
+    wrapped = copier(self.wrapped_function)
+    if wrapped is self.wrapped_function:
         return self
     if memo and id(self) in memo:  # what it wraps leads back to it
         return memo[id(self)]

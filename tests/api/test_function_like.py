@@ -321,6 +321,10 @@ def test_decorators_of_the_standard_library() -> None:
     def wrapped(*args: Any) -> Any:
         return compiled(*args)
 
+    updated = functools.wraps(plain.wrapping)(stator.compile(plain.awaited, backend="native"))
+    assert (updated.__wrapped__, updated.__name__) == (plain.wrapping, "tagged")
+    assert asyncio.run(updated(x)).equal(x + 1)
+    assert copy.deepcopy(updated) is updated
     assert wrapped.tag is plain.tagged.tag  # type: ignore[attr-defined]
     assert inspect.unwrap(wrapped) is plain.tagged
     assert inspect.signature(wrapped) == inspect.signature(plain.tagged)

@@ -26,7 +26,7 @@ bool copy_identity(PyObject* to, PyObject* from) {
   if (PyFunction_Check(from)) {
     const Ref<> own = attribute(from, "__dict__");
     if (!own || PyDict_Update(dict.get(), own.get()) < 0) return false;
-    // A function that wraps another one; ours is a field.
+    // Of a function that wraps another one.
     if (PyDict_DelItemString(dict.get(), "__wrapped__") < 0) PyErr_Clear();
   }
   for (const char* name :
@@ -68,7 +68,7 @@ PyObject* get_class(PyObject* self, void*) {
 }
 
 PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT, offsetof(FunctionWrapper, function), READONLY, "The callable behind it."},
+    {"wrapped_function", T_OBJECT, offsetof(FunctionWrapper, function), READONLY, "The callable behind it."},
     STATOR_WRAPPER_OFFSETS,
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef properties[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
