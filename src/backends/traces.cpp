@@ -6,19 +6,12 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_set>
 
 #include "core/ir/effects.h"
-#include "torch/domain/opaque_call.h"
+#include "torch/lasting_effects.h"
 
 namespace stator {
 namespace {
-
-bool has_generator(const ir::Graph& graph, const ir::Node& node) {
-  return std::ranges::any_of(graph.operands(node), [](const ir::Operand& operand) {
-    return operand.kind == ir::OperandKind::kOpaque;
-  });
-}
 
 c10::Device device_of(const ir::Graph& graph, const ir::Node& node) {
   const ir::Device device = node.output_count != 0 ? graph.value(node.first_output).device : ir::Device{};
@@ -28,12 +21,7 @@ c10::Device device_of(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 RunTraces traces_of(const ir::Graph& graph) {
-  std::unordered_set<uint32_t> older;  // storages that exist before the run
-  const auto storage_of = [&](ir::ValueId id) {
-    const ir::Value& value = graph.value(id);
-    return value.storage == ir::ValueId::kNone ? index(id) : index(value.storage);
-  };
-  for (const ir::Input& input : graph.inputs()) older.insert(storage_of(input.value));
+  LastingEffects lasting(graph);
   RunTraces traces;
   const auto draws_from = [&](c10::Device device) {
     if (std::ranges::find(traces.drawn, device) == traces.drawn.end()) traces.drawn.push_back(device);
@@ -42,29 +30,15 @@ RunTraces traces_of(const ir::Graph& graph) {
   for (size_t n = 0; n < nodes.size(); n++) {
     const ir::Effects effects = effects_of(graph, nodes[n]);
     traces.has_modes |= effects.mode;
-    bool stays = effects.unknown;
-    const auto operands = graph.operands(nodes[n]);
-    for (size_t i = 0; i < operands.size() && !stays; i++) {
-      if (!effects.writes_argument(i)) continue;
-      graph.for_each_value(operands[i], [&](ir::ValueId id) { stays |= older.count(storage_of(id)) != 0; });
-    }
-    bool random = effects.random;
-    if (nodes[n].op == ir::op::kCall) {
-      const auto& object = graph.constant(operands[0]).object;
-      const auto* function = static_cast<const OpaqueFunction*>(object.get());
-      stays = function == nullptr || !function->leaves_nothing;
-      random = function != nullptr && function->draws;
-    }
-    if (random && !stays) {
-      const c10::Device device = device_of(graph, nodes[n]);
-      stays = (effects.random && has_generator(graph, nodes[n])) || (!device.is_cpu() && !device.is_cuda());
-      draws_from(device);
+    if (draws(graph, nodes[n])) {
+      draws_from(device_of(graph, nodes[n]));
       if (nodes[n].op == ir::op::kCall) draws_from(c10::kCPU);
     }
-    if (!stays || traces.first != SIZE_MAX) continue;
+    if (traces.first != SIZE_MAX || !lasting.is_lasting(nodes[n])) continue;
     traces.first = n;
     size_t written = 0;
     bool is_list = false;
+    const auto operands = graph.operands(nodes[n]);
     for (size_t i = 0; i < operands.size(); i++) {
       if (!effects.writes_argument(i)) continue;
       written++;

@@ -6,6 +6,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
+#include <stdexcept>
+
 #include "torch/capture_break.h"
 #include "torch/followed_operator.h"
 #include "torch/inference.h"
@@ -276,6 +278,8 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
     throw;
   } catch (const c10::Error& error) {
     raise_break(BreakCode::kInternal, toString(op.operator_name()) + ": " + error.what_without_backtrace());
+  } catch (const std::overflow_error& error) {
+    raise_break(BreakCode::kShapeInference, toString(op.operator_name()) + ": " + error.what());
   }
 }
 

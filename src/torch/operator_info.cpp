@@ -44,7 +44,8 @@ ir::OpId table_id(const OperatorInfo& info) {
   op.name = info.name;
   if (info.random) op.flags = op.flags | ir::OpFlag::kRandom;
   const bool known = info.name.rfind("aten::", 0) == 0 || info.name.rfind("prims::", 0) == 0;
-  if (known && !info.random && info.returns_tensors) op.flags = op.flags | ir::OpFlag::kPure;
+  const bool reads = info.returns_tensors || info.reads_number;
+  if (known && !info.random && reads) op.flags = op.flags | ir::OpFlag::kPure;
   if (schema.returns().size() == 1 && schema.returns()[0].type()->kind() == c10::TypeKind::ListType) {
     op.flags = op.flags | ir::OpFlag::kReturnsList;
   }
@@ -231,11 +232,11 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
        !op.hasKernelForDispatchKey(c10::DispatchKey::CPU));
   random = op.hasTag(at::Tag::nondeterministic_seeded);
   detaches = name == "aten::detach" || name == "aten::detach_";
+  reads_number = name == "aten::item" || name == "aten::_local_scalar_dense";
   id = table_id(*this);
   rule = find_rule(name);
   meta_kernel = hidden_meta_kernel(op);
 
-  reads_number = name == "aten::item" || name == "aten::_local_scalar_dense";
   dynamic_shape = op.hasTag(at::Tag::dynamic_output_shape);
   read_derivatives(*this);
   const bool value_known = name != "aten::_is_any_true" && name != "aten::_is_all_true";

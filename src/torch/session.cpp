@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <numeric>
+#include <stdexcept>
 
 #include "capture/guards/varying.h"
 #include "torch/capture_break.h"
@@ -95,7 +96,11 @@ TensorMeta symbolic_meta(shape::Context& shapes, const at::Tensor& real, const s
     } else if (varies(Varying::kStrides + i)) {
       meta.strides[i] = symbol(meta.strides[i], ".stride(", i);
     }
-    next = max(meta.sizes[i], Size(1)) * meta.strides[i];
+    try {
+      next = max(meta.sizes[i], Size(1)) * meta.strides[i];
+    } catch (const std::overflow_error&) {  // of an empty tensor: strides as they like
+      next = -1;
+    }
   }
   return meta;
 }
@@ -251,6 +256,16 @@ SymNumber Session::read_number(ir::OpId op, const at::Tensor& tensor) {
   const shape::RealId real = shapes().reals().add_read();
   reals_[real] = graph.outputs(node)[0];
   return SymNumber::of(real, shapes());
+}
+
+void Session::record_number(shape::RealId real) {
+  if (reals_.count(real) != 0 || !shapes().reals().may_raise(real)) return;
+  if (unrecorded != 0)
+    raise_break(BreakCode::kDataDependentBranch, "arithmetic on a number that is read off a tensor");
+  if (lasting_.any() && !(passes_errors_on && passes_errors_on(line())))
+    raise_break(BreakCode::kDataDependentBranch,
+                "arithmetic that may raise, on a number that is read off a tensor, after a write");
+  value_of(real);
 }
 
 ir::ValueId Session::value_of(shape::RealId id) {

@@ -12,6 +12,7 @@
 #include "core/break.h"
 #include "core/ir/graph.h"
 #include "torch/known_values.h"
+#include "torch/lasting_effects.h"
 #include "torch/mode_state.h"
 #include "torch/sym_number.h"
 #include "torch/tensor_meta.h"
@@ -65,6 +66,10 @@ class Session {
   ir::ValueId value_of(shape::RealId real);
   // A node that reads the one number of a floating-point tensor. Precondition: reads_numbers.
   SymNumber read_number(ir::OpId op, const at::Tensor& tensor);
+  // Arithmetic on numbers that are read off tensors. What Python may raise for is computed where the program
+  // does it, used or not, so that the run raises there. Ends the capture where the program could not see the
+  // error: the run has changed something by then that running the function once more would change twice.
+  void record_number(shape::RealId real);
   shape::Context& shapes() { return graph.shapes(); }
 
   // The value of any tensor that reaches the fallback; real ones become inputs of the graph.
@@ -119,6 +124,9 @@ class Session {
   // Whether numbers may be read off tensors by nodes; what the backend cannot do ends the capture.
   bool reads_numbers = false;
   bool has_read = false;  // one was
+  // Whether a place of the program passes errors on as they are, whatever the run has done: no handler of the
+  // program's stands around it. Set by the engine; nothing: none does.
+  std::function<bool(LineId)> passes_errors_on;
   // Whether nodes may change what tensors that existed before are (requires_grad, data).
   bool changes_tensors = false;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
@@ -133,6 +141,7 @@ class Session {
   LineId line() const { return place_ != nullptr ? place_->line() : LineId::kNone; }
 
  private:
+  LastingEffects lasting_{graph};
   uint64_t id_;
   UserPlace* place_;
   bool entered_ = false;

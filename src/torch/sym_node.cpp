@@ -5,6 +5,9 @@
 #include <torch/csrc/utils/python_symnode.h>
 
 #include <cmath>
+#include <stdexcept>
+
+#include "torch/capture_break.h"
 
 namespace stator {
 namespace {
@@ -31,7 +34,10 @@ class ExprNode final : public c10::SymNodeImpl {
   SymNode floordiv(const SymNode& other) override { return calculated(Arithmetic::floordiv, other); }
   SymNode mod(const SymNode& other) override { return calculated(Arithmetic::mod, other); }
   SymNode pow(const SymNode& other) override { return calculated(Arithmetic::pow, other); }
-  SymNode neg() override { return c10::make_intrusive<ExprNode>(negate(number_)); }
+  SymNode neg() override {
+    if (const auto result = negate(number_)) return c10::make_intrusive<ExprNode>(*result);
+    break_for_overflow();
+  }
   SymNode sym_min(const SymNode& other) override { return extremum(other, true); }
   SymNode sym_max(const SymNode& other) override { return extremum(other, false); }
   SymNode eq(const SymNode& other) override { return compared(Comparison::eq, other); }
@@ -40,10 +46,8 @@ class ExprNode final : public c10::SymNodeImpl {
   SymNode lt(const SymNode& other) override { return compared(Comparison::lt, other); }
   SymNode le(const SymNode& other) override { return compared(Comparison::le, other); }
   SymNode ge(const SymNode& other) override { return compared(Comparison::ge, other); }
-  SymNode ceil() override { return is_int() ? clone() : wrap_int(static_cast<int64_t>(std::ceil(fixed()))); }
-  SymNode floor() override {
-    return is_int() ? clone() : wrap_int(static_cast<int64_t>(std::floor(fixed())));
-  }
+  SymNode ceil() override { return is_int() ? clone() : wrap_int(whole(std::ceil(fixed()))); }
+  SymNode floor() override { return is_int() ? clone() : wrap_int(whole(std::floor(fixed()))); }
   SymNode clone() override { return c10::make_intrusive<ExprNode>(number_); }
   SymNode sym_float() override {
     if (number_.is_real) return clone();
@@ -60,9 +64,7 @@ class ExprNode final : public c10::SymNodeImpl {
   int64_t guard_int(const char*, int64_t) override { return int_(); }
   double guard_float(const char*, int64_t) override { return fixed(); }
   bool guard_bool(const char*, int64_t) override { return bool_(); }
-  int64_t int_() override {
-    return number_.is_real ? static_cast<int64_t>(fixed()) : number_.integer.specialize();
-  }
+  int64_t int_() override { return number_.is_real ? whole(fixed()) : number_.integer.specialize(); }
   bool bool_() override { return compare(Comparison::ne, number_, SymNumber::of(Size(0))); }
   bool has_hint() override { return true; }
   // Messages of torch's errors show sizes, and the program may read them: a number that is shown is fixed.
@@ -87,18 +89,35 @@ class ExprNode final : public c10::SymNodeImpl {
     TORCH_CHECK(operation != Arithmetic::truediv && operation != Arithmetic::pow && !number_.is_real &&
                     !right.is_real,
                 "stator: arithmetic on numbers that has no symbolic form");
-    const int64_t a = number_.integer.specialize(), b = right.integer.specialize();
-    switch (operation) {
-      case Arithmetic::add:
-        return wrap_int(a + b);
-      case Arithmetic::sub:
-        return wrap_int(a - b);
-      case Arithmetic::mul:
-        return wrap_int(a * b);
-      default:
-        TORCH_CHECK(b != 0, "integer division by zero");
-        return wrap_int(operation == Arithmetic::mod ? shape::mod(a, b) : shape::floordiv(a, b));
+    const Size a = number_.integer.specialize(), b = right.integer.specialize();
+    try {
+      switch (operation) {
+        case Arithmetic::add:
+          return of(a + b);
+        case Arithmetic::sub:
+          return of(a - b);
+        case Arithmetic::mul:
+          return of(a * b);
+        default:
+          TORCH_CHECK(!(b == 0), "integer division by zero");
+          return of(operation == Arithmetic::mod ? a % b : quotient(a, b));
+      }
+    } catch (const std::overflow_error&) {
+      break_for_overflow();
     }
+  }
+  static Size quotient(const Size& a, const Size& b) {
+    using shape::floordiv;  // hidden by the method
+    return floordiv(a, b);
+  }
+  static SymNode of(const Size& size) { return c10::make_intrusive<ExprNode>(SymNumber::of(size)); }
+  [[noreturn]] static void break_for_overflow() {
+    raise_break(BreakCode::kShapeInference, "torch calculates with a number of more than 64 bits");
+  }
+  static int64_t whole(double number) {
+    constexpr double kEnd = 9223372036854775808.0;  // 2^63
+    if (!(number >= -kEnd && number < kEnd)) break_for_overflow();
+    return static_cast<int64_t>(number);
   }
   SymNode compared(Comparison comparison, const SymNode& other);
   SymNode extremum(const SymNode& other, bool smaller) {

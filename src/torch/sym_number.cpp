@@ -3,9 +3,11 @@
 
 #include <bit>
 #include <cfloat>
+#include <stdexcept>
 #include <utility>
 
 #include "torch/capture_break.h"
+#include "torch/session.h"
 
 namespace stator {
 
@@ -55,11 +57,26 @@ RealId as_real(const SymNumber& number, Context& context) {
   return context.reals().from_int(number.integer.dim().expr(), number.hint());
 }
 
-// Python raises nothing where the result is finite. Where nobody knows it yet, the node raises.
+// Whether the float that an int is converted to is that very number: Python divides and compares ints of any
+// size. Decided at capture, guarded.
+bool converts_exactly(const SymNumber& number) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  return number.is_real || (Size(-kMost) <= number.integer && number.integer <= Size(kMost));
+}
+
+// Where nobody knows the numbers yet, the run calculates it in its place and raises what Python raises.
+SymNumber at_run_time(RealId result, Context& context) {
+  if (Session* session = Session::current(); session != nullptr && &session->shapes() == &context)
+    session->record_number(result);
+  return SymNumber::of(result, context);
+}
+
+// Python raises nothing where the result is finite.
 std::optional<SymNumber> called(RealFunction function, RealId a, RealId b, Context& context) {
   shape::RealTable& reals = context.reals();
   const RealId result = reals.call(function, a, b);
-  if (reals[result].has_hint && !is_finite(result, context)) return std::nullopt;
+  if (!reals[result].has_hint) return at_run_time(result, context);
+  if (!is_finite(result, context)) return std::nullopt;
   return SymNumber::of(result, context);
 }
 
@@ -75,13 +92,14 @@ std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a
     case Arithmetic::mul:
       return SymNumber::of(reals.binary(RealKind::kMul, x, y), context);
     case Arithmetic::truediv:
-      // Where nobody knows the numbers yet, the node raises what Python raises.
       if (reals[y].has_hint && context.decide(RealGuard::Kind::kEqual, y, reals.constant(0.0)))
         return std::nullopt;
+      if (!reals[x].has_hint || !reals[y].has_hint)
+        return at_run_time(reals.binary(RealKind::kDiv, x, y), context);
       return SymNumber::of(reals.binary(RealKind::kDiv, x, y), context);
     case Arithmetic::pow: {
       if (!reals[x].has_hint || !reals[y].has_hint)
-        return SymNumber::of(reals.binary(RealKind::kPow, x, y), context);
+        return at_run_time(reals.binary(RealKind::kPow, x, y), context);
       // Otherwise Python may give a complex number or raise.
       if (!context.decide(RealGuard::Kind::kLess, reals.constant(0.0), x)) return std::nullopt;
       const RealId power = reals.binary(RealKind::kPow, x, y);
@@ -109,7 +127,7 @@ std::optional<SymNumber> power(Size base, Size exponent) {
 
 // Where the other operand is a number: a product, a quotient that is rounded down, a rest.
 std::optional<SymNumber> shifted(Arithmetic operation, Size a, Size b) {
-  constexpr int64_t kMost = 20;
+  constexpr int64_t kMost = 52;
   if (b.is_symbolic() || b.dim().number() < 0 || b.dim().number() > kMost) return std::nullopt;
   const Size power = int64_t{1} << b.dim().number();
   return SymNumber::of(operation == Arithmetic::lshift ? a * power : floordiv(a, power));
@@ -117,11 +135,37 @@ std::optional<SymNumber> shifted(Arithmetic operation, Size a, Size b) {
 
 std::optional<SymNumber> lowest_bits(Size a, Size mask) {
   if (!a.is_symbolic()) std::swap(a, mask);
-  constexpr int64_t kMost = int64_t{1} << 31;
+  constexpr int64_t kMost = int64_t{1} << 52;
   if (mask.is_symbolic() || mask.dim().number() < 1 || mask.dim().number() >= kMost) return std::nullopt;
   const auto bits = static_cast<uint64_t>(mask.dim().number());
   if (!std::has_single_bit(bits + 1)) return std::nullopt;
   return SymNumber::of(a % Size(static_cast<int64_t>(bits + 1)));
+}
+
+std::optional<SymNumber> calculate_int(Arithmetic operation, Size a, Size b) {
+  switch (operation) {
+    case Arithmetic::add:
+      return SymNumber::of(a + b);
+    case Arithmetic::sub:
+      return SymNumber::of(a - b);
+    case Arithmetic::mul:
+      return SymNumber::of(a * b);
+    case Arithmetic::floordiv:
+      if (b == Size(0)) return std::nullopt;
+      return SymNumber::of(floordiv(a, b));
+    case Arithmetic::mod:
+      if (b == Size(0)) return std::nullopt;
+      return SymNumber::of(a % b);
+    case Arithmetic::pow:
+      return power(a, b);
+    case Arithmetic::lshift:
+    case Arithmetic::rshift:
+      return shifted(operation, a, b);
+    case Arithmetic::bitand_:
+      return lowest_bits(a, b);
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -130,30 +174,15 @@ std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, con
   Context* context = a.context != nullptr ? a.context : b.context;
   if (context == nullptr || (a.context != nullptr && b.context != nullptr && a.context != b.context))
     return std::nullopt;
-  if (a.is_real || b.is_real || operation == Arithmetic::truediv)
+  if (a.is_real || b.is_real) return calculate_real(operation, a, b, *context);
+  if (operation == Arithmetic::truediv) {
+    if (!converts_exactly(a) || !converts_exactly(b)) return std::nullopt;
     return calculate_real(operation, a, b, *context);
-  switch (operation) {
-    case Arithmetic::add:
-      return SymNumber::of(a.integer + b.integer);
-    case Arithmetic::sub:
-      return SymNumber::of(a.integer - b.integer);
-    case Arithmetic::mul:
-      return SymNumber::of(a.integer * b.integer);
-    case Arithmetic::floordiv:
-      if (b.integer == Size(0)) return std::nullopt;
-      return SymNumber::of(floordiv(a.integer, b.integer));
-    case Arithmetic::mod:
-      if (b.integer == Size(0)) return std::nullopt;
-      return SymNumber::of(a.integer % b.integer);
-    case Arithmetic::pow:
-      return power(a.integer, b.integer);
-    case Arithmetic::lshift:
-    case Arithmetic::rshift:
-      return shifted(operation, a.integer, b.integer);
-    case Arithmetic::bitand_:
-      return lowest_bits(a.integer, b.integer);
-    default:
-      return std::nullopt;
+  }
+  try {
+    return calculate_int(operation, a.integer, b.integer);
+  } catch (const std::overflow_error&) {
+    return std::nullopt;  // more than 64 bits: an int of Python's
   }
 }
 
@@ -189,19 +218,41 @@ bool is_finite(const SymNumber& a) {
   return is_finite(as_real(a, *a.context), *a.context);
 }
 
-SymNumber negate(const SymNumber& a) {
-  if (!a.is_real) return SymNumber::of(-a.integer);
+std::optional<SymNumber> negate(const SymNumber& a) {
+  if (!a.is_real) return calculate(Arithmetic::sub, SymNumber::of(Size(0)), a);
   if (!a.real) return SymNumber::of(-a.constant);
   return SymNumber::of(a.context->reals().neg(*a.real), *a.context);
 }
 
-SymNumber absolute(const SymNumber& a) {
+std::optional<SymNumber> absolute(const SymNumber& a) {
   // Of -0.0 it is 0.0, which no comparison tells.
   if (a.real)
     return SymNumber::of(a.context->reals().call(RealFunction::kFabs, *a.real, *a.real), *a.context);
   if (a.is_real) return SymNumber::of(shape::apply(RealFunction::kFabs, a.constant, 0));
   return compare(Comparison::lt, a, SymNumber::of(Size(0))) ? negate(a) : a;
 }
+
+namespace {
+
+bool compare_numbers(Comparison comparison, long double a, long double b) {
+  switch (comparison) {
+    case Comparison::lt:
+      return a < b;
+    case Comparison::le:
+      return a <= b;
+    case Comparison::eq:
+      return a == b;
+    case Comparison::ne:
+      return a != b;
+    case Comparison::gt:
+      return a > b;
+    case Comparison::ge:
+      return a >= b;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
   if (!a.is_real && !b.is_real) {
@@ -223,6 +274,13 @@ bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
   Context* context = a.context != nullptr ? a.context : b.context;
   if (!a.has_hint() || !b.has_hint())
     raise_break(BreakCode::kDataDependentBranch, "a number that is read off a tensor is compared");
+  if (!converts_exactly(a) || !converts_exactly(b)) {
+    static_assert(LDBL_MANT_DIG >= 64, "every int64 is a long double");
+    const auto number = [](const SymNumber& of) -> long double {
+      return of.is_real ? of.specialize() : static_cast<long double>(of.integer.specialize());
+    };
+    return compare_numbers(comparison, number(a), number(b));
+  }
   const auto decide = [&](RealGuard::Kind kind, const SymNumber& x, const SymNumber& y) {
     if (context == nullptr) return shape::RealTable::compare(kind, x.hint(), y.hint());
     return context->decide(kind, as_real(x, *context), as_real(y, *context));

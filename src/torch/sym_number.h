@@ -42,8 +42,8 @@ enum class Comparison : uint8_t { lt, le, eq, ne, gt, ge };
 
 // As Python calculates; nothing where that has no symbolic form or raises: specialise the operands then.
 std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, const SymNumber& b);
-SymNumber negate(const SymNumber& a);
-SymNumber absolute(const SymNumber& a);
+std::optional<SymNumber> negate(const SymNumber& a);
+std::optional<SymNumber> absolute(const SymNumber& a);
 // The same of a function of Python's math; `b` where it has two operands. Floats.
 std::optional<SymNumber> call(shape::RealFunction function, const SymNumber& a,
                               const std::optional<SymNumber>& b = std::nullopt);

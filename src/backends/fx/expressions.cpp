@@ -25,6 +25,12 @@ py::list Expressions::of(std::span<const shape::Dim> dims) {
   return list;
 }
 
+py::object Expressions::fold(const py::object& function, std::span<const shape::ExprId> operands) {
+  py::object result = of(operands[0]);
+  for (size_t i = 1; i < operands.size(); i++) result = apply_(function, result, of(operands[i]));
+  return result;
+}
+
 py::object Expressions::make(shape::ExprId id) {
   const shape::ExprTable& exprs = context_.exprs();
   const shape::Expr& expr = exprs[id];
@@ -37,11 +43,8 @@ py::object Expressions::make(shape::ExprId id) {
       return py::int_(expr.number);
     case ExprKind::kSymbol:
       return symbols_.at(static_cast<size_t>(expr.number));
-    case ExprKind::kProduct: {
-      py::object result = of(operands[0]);
-      for (size_t i = 1; i < operands.size(); i++) result = apply_(multiply_, result, of(operands[i]));
-      return result;
-    }
+    case ExprKind::kProduct:
+      return fold(multiply_, operands);
     case ExprKind::kSum: {
       const auto coefficients = exprs.coefficients(expr);
       py::object result;
@@ -58,9 +61,9 @@ py::object Expressions::make(shape::ExprId id) {
     case ExprKind::kMod:
       return apply_(function("operator", "mod"), of(operands[0]), of(operands[1]));
     case ExprKind::kMin:
-      return apply_(function("torch", "sym_min"), of(operands[0]), of(operands[1]));
+      return fold(function("torch", "sym_min"), operands);
     case ExprKind::kMax:
-      return apply_(function("torch", "sym_max"), of(operands[0]), of(operands[1]));
+      return fold(function("torch", "sym_max"), operands);
     default:
       throw std::runtime_error("torch.fx has no form of a comparison among the sizes of a graph");
   }

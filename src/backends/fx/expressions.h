@@ -4,6 +4,7 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +25,7 @@ class Expressions {
 
  private:
   py::object make(shape::ExprId expr);
+  py::object fold(const py::object& function, std::span<const shape::ExprId> operands);
 
   const shape::Context& context_;
   std::vector<py::object> symbols_;

@@ -146,7 +146,7 @@ void add_guards(shape::Context& shapes, const py::object& symbols) {
   for (const py::handle& each : guards) {
     const std::string text = each.cast<std::string>();
     const shape::ParsedExpr parsed = shape::parse_expr(shapes, text);
-    if (!parsed.error.empty() || parsed.end != text.size())
+    if (!parsed.error.empty() || parsed.end != text.size() || shapes.exprs().is_unknown(parsed.expr))
       throw std::runtime_error("a guard of a backend has no form here: " + text);
     if (shapes.exprs().is_constant(parsed.expr)) continue;
     shapes.add_guard(parsed.expr, LineId::kNone);

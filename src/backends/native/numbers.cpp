@@ -20,23 +20,6 @@ namespace {
   throw error;
 }
 
-[[noreturn]] void raise_python(PyObject* type, const char* message) {
-  const py::gil_scoped_acquire locked;
-  PyErr_SetString(type, message);
-  throw_python();
-}
-
-// Where a guard has not decided it beforehand, since the numbers were read off tensors.
-double power(double a, double b) {
-  if (a == 0 && b < 0) raise_python(PyExc_ZeroDivisionError, "0.0 cannot be raised to a negative power");
-  if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
-    throw std::runtime_error("stator: a power of a negative number is complex; the capture has a float");
-  const double result = std::pow(a, b);
-  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b))
-    raise_python(PyExc_OverflowError, "(34, 'Numerical result out of range')");
-  return result;
-}
-
 double ask_python(shape::RealFunction function, double a, double b) {
   const py::gil_scoped_acquire locked;
   const shape::RealFunctionInfo& info = shape::info(function);
@@ -46,6 +29,27 @@ double ask_python(shape::RealFunction function, double a, double b) {
   const double number = result ? PyFloat_AsDouble(result.get()) : 0;
   if (PyErr_Occurred()) throw_python();
   return number;
+}
+
+// Complex numbers and errors are Python's to give.
+double power(double a, double b) {
+  const double result = std::pow(a, b);
+  if (std::isfinite(result)) return result;
+  const py::gil_scoped_acquire locked;
+  const Ref<> x = Ref<>::steal(PyFloat_FromDouble(a)), y = Ref<>::steal(PyFloat_FromDouble(b));
+  const Ref<> number = Ref<>::steal(x && y ? PyNumber_Power(x.get(), y.get(), Py_None) : nullptr);
+  if (!number) throw_python();
+  if (!PyFloat_CheckExact(number.get()))
+    throw std::runtime_error("stator: a power of a negative number is complex; the capture has a float");
+  return PyFloat_AS_DOUBLE(number.get());
+}
+
+double quotient(double a, double b) {
+  if (b != 0) return a / b;
+  const py::gil_scoped_acquire locked;
+  const Ref<> x = Ref<>::steal(PyFloat_FromDouble(a)), y = Ref<>::steal(PyFloat_FromDouble(b));
+  const Ref<> number = Ref<>::steal(x && y ? PyNumber_TrueDivide(x.get(), y.get()) : nullptr);
+  throw_python();
 }
 
 }  // namespace
@@ -63,11 +67,10 @@ c10::IValue calculate(ir::OpId op, const torch::jit::Stack& arguments) {
   if (op == ir::op::kFloatNeg) return -a;
   const double b = arguments[1].toScalar().toDouble();
   if (op == ir::op::kFloatPow) return power(a, b);
-  if (op == ir::op::kFloatDiv && b == 0) raise_python(PyExc_ZeroDivisionError, "float division by zero");
+  if (op == ir::op::kFloatDiv) return quotient(a, b);
   const RealKind kind = op == ir::op::kFloatAdd   ? RealKind::kAdd
                         : op == ir::op::kFloatSub ? RealKind::kSub
-                        : op == ir::op::kFloatMul ? RealKind::kMul
-                                                  : RealKind::kDiv;
+                                                  : RealKind::kMul;
   return shape::RealTable::apply(kind, a, b);
 }
 

@@ -9,7 +9,10 @@
 namespace stator::shape {
 
 Dim Context::size_symbol(int64_t hint, std::string_view source) {
-  return new_symbol(hint, source, Range{2, Range::kHighest});
+  // Bounded, so that few products of sizes need a guard against overflow.
+  constexpr int64_t kUsual = int64_t{1} << 20, kMost = int64_t{1} << 31;
+  if (hint < 0 || hint > kMost) return hint;
+  return new_symbol(hint, source, Range{2, hint <= kUsual ? kUsual : kMost});
 }
 
 std::optional<ExprId> Context::int_symbol(int64_t hint, std::string_view source) {
@@ -77,13 +80,24 @@ void Context::add_guard(ExprId predicate, LineId line) {
   if (guarded_.emplace(predicate, guards_.size()).second) guards_.push_back({predicate, line});
 }
 
+void Context::require_fits(ExprId expr) {
+  if (exprs_[expr].may_overflow) add_guard(exprs_.fits(expr), line());
+}
+
+bool Context::can_decide(ExprId predicate) {
+  const Expr e = exprs_[predicate];
+  return e.has_hint && (e.hint != 0 || exprs_[exprs_.negate(predicate)].has_hint);
+}
+
 bool Context::decide(ExprId predicate, LineId line) {
   const Expr e = exprs_[predicate];
   if (e.kind == ExprKind::kConstant) return e.number != 0;
   if (!e.has_hint)
     throw std::domain_error("the size expression " + text(*this, predicate) + " has no value at capture");
-  bool truth = e.hint != 0;
-  add_guard(truth ? predicate : exprs_.negate(predicate), line);
+  const bool truth = e.hint != 0;
+  const ExprId guard = truth ? predicate : exprs_.negate(predicate);
+  if (!exprs_[guard].has_hint) throw std::overflow_error("no guard can keep " + text(*this, predicate));
+  add_guard(guard, line);
   return truth;
 }
 
@@ -96,8 +110,23 @@ int64_t Context::specialize(Dim dim, LineId line) {
   if (!dim.is_expr()) return dim.number();
   std::optional<int64_t> value = hint(dim);
   if (!value) throw std::domain_error("the size expression " + text(*this, dim) + " has no value at capture");
-  decide(exprs_.eq(dim.expr(), exprs_.constant(*value)), line);
+  const ExprId same = exprs_.eq(dim.expr(), exprs_.constant(*value));
+  if (exprs_[same].has_hint) {
+    decide(same, line);
+  } else {
+    specialize_symbols(dim.expr(), line);
+  }
   return *value;
+}
+
+void Context::specialize_symbols(ExprId expr, LineId line) {
+  const Expr e = exprs_[expr];
+  if (e.kind == ExprKind::kSymbol) {
+    const ExprId same = exprs_.eq(expr, exprs_.constant(e.hint));
+    if (!exprs_[same].has_hint) throw std::overflow_error("a symbol at the end of 64 bits");
+    decide(same, line);
+  }
+  for (uint32_t i = 0; i < e.operand_count; ++i) specialize_symbols(exprs_.operands(e)[i], line);
 }
 
 bool Context::decide(RealGuard::Kind kind, RealId a, RealId b) {

@@ -52,8 +52,8 @@ class Context : public std::enable_shared_from_this<Context> {
   Context& operator=(const Context&) = delete;
 
   // A size that changed between calls. 0 and 1 are specialised: such a hint stays a number, and every other
-  // size is known to be at least 2, so broadcasting and emptiness need no guard. (The caller guards the
-  // number itself.)
+  // size is known to be at least 2, so broadcasting and emptiness need no guard. So do sizes past 2^31. (The
+  // caller guards the number itself.)
   Dim size_symbol(int64_t hint, std::string_view source);
   // A Python int that changed. Nothing: it stays a number, as 0, 1 and what products of a few could overflow.
   std::optional<ExprId> int_symbol(int64_t hint, std::string_view source);
@@ -75,17 +75,22 @@ class Context : public std::enable_shared_from_this<Context> {
   const RealTable& reals() const { return reals_; }
   std::span<const RealSymbol> real_symbols() const { return real_symbols_; }
 
-  // The value at capture; nullopt where it depends on a symbol without one or divides by zero.
+  // The value at capture; nullopt where it depends on a symbol without one or cannot be computed.
   std::optional<int64_t> hint(Dim dim) const;
 
   // The truth of a predicate at capture; unless the ranges decide it, records a guard that it stays so.
-  // Throws std::domain_error where the predicate has no hint.
+  // Throws std::domain_error where the predicate has no hint, std::overflow_error where no guard can
+  // keep its truth.
   bool decide(ExprId predicate, LineId line);
   bool decide(ExprId predicate);
-  // The number a dimension had at capture, guarded.
+  bool can_decide(ExprId predicate);
+  // The number a dimension had at capture, guarded. std::overflow_error where no guard can say so.
   int64_t specialize(Dim dim, LineId line);
   int64_t specialize(Dim dim) { return dim.is_expr() ? specialize(dim, line()) : dim.number(); }
   void add_guard(ExprId predicate, LineId line);
+  // A guard that the expression can be computed, unless the ranges say so. Whoever keeps one to be computed
+  // by later calls asks for it; guards need none, for they fail where they cannot be computed.
+  void require_fits(ExprId expr);
   // The same for floats.
   bool decide(RealGuard::Kind kind, RealId a, RealId b);
   double specialize(RealId real);
@@ -119,6 +124,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
  private:
   Dim new_symbol(int64_t hint, std::string_view source, Range range);
+  // Where the difference of an expression and its value has no form.
+  void specialize_symbols(ExprId expr, LineId line);
 
   ExprTable exprs_;
   std::vector<Symbol> symbols_;

@@ -6,6 +6,9 @@
 namespace stator::shape {
 namespace {
 
+// Longer ones would make every call slow that computes them: whoever gets `unknown` takes the number instead.
+constexpr uint32_t kLongest = 1000;
+
 size_t mix(size_t seed, uint64_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
 }
@@ -31,6 +34,8 @@ ExprId ExprTable::add_symbol(Range range, std::optional<int64_t> hint) {
 
 ExprId ExprTable::constant(int64_t number) { return intern(ExprKind::kConstant, number, {}); }
 
+ExprId ExprTable::unknown() { return intern(ExprKind::kUnknown, 0, {}); }
+
 size_t ExprTable::Hash::operator()(ExprId id) const {
   const Expr& expr = (*table)[id];
   size_t seed = mix(static_cast<size_t>(expr.kind), static_cast<uint64_t>(expr.number));
@@ -48,10 +53,16 @@ bool ExprTable::Equal::operator()(ExprId a, ExprId b) const {
 
 ExprId ExprTable::intern(ExprKind kind, int64_t number, std::span<const ExprId> operands,
                          std::span<const int64_t> coefficients) {
+  uint32_t length = 1;
+  for (ExprId operand : operands) {
+    length += (*this)[operand].length;
+    if (is_unknown(operand) || (length > kLongest && kind < ExprKind::kFits)) return unknown();
+  }
   // Placed at the end first, so that the set compares it in place; taken away again if it was known.
   Expr expr{.kind = kind,
             .first_operand = static_cast<uint32_t>(operands_.size()),
             .operand_count = static_cast<uint32_t>(operands.size()),
+            .length = length,
             .number = number,
             .range = {}};
   auto id = static_cast<ExprId>(exprs_.size());
@@ -67,7 +78,7 @@ ExprId ExprTable::intern(ExprKind kind, int64_t number, std::span<const ExprId> 
     return *known;
   }
   Expr& kept = exprs_.back();
-  kept.range = range_of(kept);
+  kept.range = range_of(kept, &kept.may_overflow);
   kept.has_hint = value_of(kept, &kept.hint, [this](ExprId operand, int64_t* value) {
     *value = (*this)[operand].hint;
     return (*this)[operand].has_hint;
@@ -95,9 +106,15 @@ int ExprTable::compare(ExprId a, ExprId b) const {
   return x.number < y.number ? -1 : 1;
 }
 
-Range ExprTable::range_of(const Expr& e) const {
+// Step by step in the order in which values are calculated: what cannot overflow here cannot overflow there.
+Range ExprTable::range_of(const Expr& e, bool* may_overflow) const {
   auto args = operands(e);
+  for (ExprId arg : args) *may_overflow |= (*this)[arg].may_overflow;
   auto range = [&](size_t i) { return (*this)[args[i]].range; };
+  auto checked = [&](Range result) {
+    *may_overflow |= !result.is_bounded();
+    return result;
+  };
   switch (e.kind) {
     case ExprKind::kConstant:
       return Range::exactly(e.number);
@@ -105,16 +122,23 @@ Range ExprTable::range_of(const Expr& e) const {
       return e.range;
     case ExprKind::kSum: {
       Range sum = Range::exactly(e.number);
-      for (size_t i = 0; i < args.size(); ++i) sum = sum + Range::exactly(coefficients(e)[i]) * range(i);
+      for (size_t i = 0; i < args.size(); ++i) {
+        const int64_t coefficient = coefficients(e)[i];
+        sum = checked(sum + (coefficient == 1 ? range(i) : checked(Range::exactly(coefficient) * range(i))));
+      }
       return sum;
     }
     case ExprKind::kProduct: {
       Range product = range(0);
-      for (size_t i = 1; i < args.size(); ++i) product = product * range(i);
+      for (size_t i = 1; i < args.size(); ++i) product = checked(product * range(i));
       return product;
     }
-    case ExprKind::kFloorDiv:
-      return shape::floordiv(range(0), range(1));
+    case ExprKind::kFloorDiv: {
+      const Range quotient = shape::floordiv(range(0), range(1));
+      // Nothing but the lowest number over -1 is larger than what is divided.
+      if (range(0).contains(Range::kLowest) && range(1).contains(-1)) *may_overflow = true;
+      return quotient;
+    }
     case ExprKind::kMod:
       return shape::mod(range(0), range(1));
     case ExprKind::kMin:
@@ -125,6 +149,10 @@ Range ExprTable::range_of(const Expr& e) const {
       }
       return all;
     }
+    case ExprKind::kUnknown:
+      *may_overflow = true;
+      return Range::all();
+    case ExprKind::kFits:
     case ExprKind::kEqZero:
     case ExprKind::kNeZero:
     case ExprKind::kLeZero:
@@ -142,8 +170,8 @@ bool ExprTable::value_of(const Expr& e, int64_t* value, ValueOf&& operand_value)
   if (e.kind == ExprKind::kSum) {
     int64_t sum = e.number;
     for (size_t i = 0; i < args.size(); ++i) {
-      if (!operand_value(args[i], &x)) return false;
-      sum = wrap_add(sum, wrap_mul(coefficients(e)[i], x));
+      if (!operand_value(args[i], &x) || !exact_mul(coefficients(e)[i], x, &x) || !exact_add(sum, x, &sum))
+        return false;
     }
     return *value = sum, true;
   }
@@ -152,7 +180,7 @@ bool ExprTable::value_of(const Expr& e, int64_t* value, ValueOf&& operand_value)
     if (!operand_value(arg, &x)) return false;
     switch (e.kind) {
       case ExprKind::kProduct:
-        *value = wrap_mul(*value, x);
+        if (!exact_mul(*value, x, value)) return false;
         break;
       case ExprKind::kMin:
         *value = std::min(*value, x);
@@ -160,11 +188,14 @@ bool ExprTable::value_of(const Expr& e, int64_t* value, ValueOf&& operand_value)
       case ExprKind::kMax:
         *value = std::max(*value, x);
         break;
-      default:  // kFloorDiv, kMod
-        if (x == 0) return false;
-        *value = e.kind == ExprKind::kMod ? shape::mod(*value, x) : shape::floordiv(*value, x);
+      case ExprKind::kFloorDiv:
+        if (!exact_floordiv(*value, x, value)) return false;
+        break;
+      default:  // kMod
+        if (!exact_mod(*value, x, value)) return false;
     }
   }
+  if (e.kind == ExprKind::kFits) *value = 1;
   if (e.kind == ExprKind::kEqZero) *value = *value == 0;
   if (e.kind == ExprKind::kNeZero) *value = *value != 0;
   if (e.kind == ExprKind::kLeZero) *value = *value <= 0;

@@ -9,7 +9,7 @@ namespace {
 
 // expression := sum [("==" | "!=" | "<" | "<=") sum]; sum := term {("+" | "-") term};
 // term := atom {("*" | "//" | "%") atom}; atom := "-" atom | number | symbol | "(" expression ")" | ("min" |
-// "max") "(" list ")"
+// "max") "(" list ")" | "fits" "(" sum ")"
 class Parser {
  public:
   Parser(Context& context, std::string_view text) : context_(context), exprs_(context.exprs()), text_(text) {}
@@ -92,6 +92,7 @@ class Parser {
     std::string_view name = text_.substr(start, at_ - start);
     if (name.empty()) return fail("expected a number, a symbol or a parenthesis");
     if (name == "min" || name == "max") return end_ = at_, extremum(name == "min");
+    if (name == "fits") return end_ = at_, fitting();
     auto symbol = context_.find_symbol(name);
     if (!symbol) return at_ = start, fail("unknown symbol '" + std::string(name) + "'");
     end_ = at_;
@@ -104,6 +105,15 @@ class Parser {
     ExprId result = sum();
     while (error_.empty() && accept(","))
       result = is_min ? exprs_.min(result, sum()) : exprs_.max(result, sum());
+    --depth_;
+    expect(")");
+    return result;
+  }
+
+  ExprId fitting() {
+    expect("(");
+    if (++depth_ > kMaxDepth) return fail("expression nested too deeply");
+    const ExprId result = exprs_.fits(sum());
     --depth_;
     expect(")");
     return result;

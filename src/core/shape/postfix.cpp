@@ -50,11 +50,16 @@ size_t Postfix::compile(const ExprTable& exprs, ExprId id) {
       return fold(Op::kFloorDiv);
     case ExprKind::kMod:
       return fold(Op::kMod);
+    case ExprKind::kUnknown:
+      code_.push_back({Op::kNone});
+      return 1;
+    case ExprKind::kFits:
     case ExprKind::kEqZero:
     case ExprKind::kNeZero:
     case ExprKind::kLeZero: {
       const size_t depth = compile(exprs, operands[0]);
-      code_.push_back({e.kind == ExprKind::kEqZero   ? Op::kEqZero
+      code_.push_back({e.kind == ExprKind::kFits     ? Op::kFits
+                       : e.kind == ExprKind::kEqZero ? Op::kEqZero
                        : e.kind == ExprKind::kNeZero ? Op::kNeZero
                                                      : Op::kLeZero});
       return depth;
@@ -92,6 +97,11 @@ std::optional<int64_t> Postfix::evaluate(size_t index, std::span<const int64_t> 
       case Op::kSymbol:
         stack[top++] = bindings[static_cast<size_t>(instruction.number)];
         continue;
+      case Op::kNone:
+        return std::nullopt;
+      case Op::kFits:
+        stack[top - 1] = 1;
+        continue;
       case Op::kEqZero:
         stack[top - 1] = stack[top - 1] == 0;
         continue;
@@ -108,10 +118,10 @@ std::optional<int64_t> Postfix::evaluate(size_t index, std::span<const int64_t> 
     int64_t& left = stack[top - 1];
     switch (instruction.op) {
       case Op::kAdd:
-        left = wrap_add(left, right);
+        if (!exact_add(left, right, &left)) return std::nullopt;
         break;
       case Op::kMul:
-        left = wrap_mul(left, right);
+        if (!exact_mul(left, right, &left)) return std::nullopt;
         break;
       case Op::kMin:
         left = std::min(left, right);
@@ -119,9 +129,11 @@ std::optional<int64_t> Postfix::evaluate(size_t index, std::span<const int64_t> 
       case Op::kMax:
         left = std::max(left, right);
         break;
-      default:  // kFloorDiv, kMod
-        if (right == 0) return std::nullopt;
-        left = instruction.op == Op::kMod ? mod(left, right) : floordiv(left, right);
+      case Op::kFloorDiv:
+        if (!exact_floordiv(left, right, &left)) return std::nullopt;
+        break;
+      default:  // kMod
+        if (!exact_mod(left, right, &left)) return std::nullopt;
     }
   }
   return stack[0];

@@ -18,7 +18,7 @@ class Postfix {
   // The number of the expression.
   size_t add(const Context& context, ExprId expr);
   size_t size() const { return ends_.size(); }
-  // nullopt: division by zero.
+  // nullopt: as ExprTable::evaluate.
   std::optional<int64_t> evaluate(size_t index, std::span<const int64_t> bindings) const;
 
  private:
@@ -31,6 +31,8 @@ class Postfix {
     kMod,
     kMin,
     kMax,
+    kNone,
+    kFits,
     kEqZero,
     kNeZero,
     kLeZero

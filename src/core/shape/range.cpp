@@ -1,19 +1,20 @@
 // src/core/shape/range.cpp: interval arithmetic in 128 bits, clamped to the ends.
 #include "core/shape/range.h"
 
+#include "core/shape/exact.h"
+
 namespace stator::shape {
 namespace {
 
-__extension__ typedef __int128 Wide;
+// An unknown end: beyond every finite one, and the sum of two fits.
+constexpr Wide kInfinity = Wide{1} << 100;
 
-// Stands for an infinite end; its products with 64-bit numbers still fit and stay beyond the clamp.
-constexpr Wide kInfinity = Wide{1} << 63;
+bool is_infinite(Wide end) { return end >= kInfinity || end <= -kInfinity; }
 
-Wide widen(int64_t end) {
-  if (end == Range::kLowest) return -kInfinity;
-  if (end == Range::kHighest) return kInfinity;
-  return end;
-}
+// Only a low end can be minus infinity, and only a high end plus infinity: {INT64_MAX, INT64_MAX} has a
+// finite low end.
+Wide low_of(Range range) { return range.low == Range::kLowest ? -kInfinity : Wide{range.low}; }
+Wide high_of(Range range) { return range.high == Range::kHighest ? kInfinity : Wide{range.high}; }
 
 int64_t clamp(Wide number) {
   if (number <= Range::kLowest) return Range::kLowest;
@@ -21,39 +22,40 @@ int64_t clamp(Wide number) {
   return static_cast<int64_t>(number);
 }
 
-bool is_infinite(int64_t end) { return end == Range::kLowest || end == Range::kHighest; }
+Wide times(Wide a, Wide b) {
+  if (a == 0 || b == 0) return 0;
+  if (is_infinite(a) || is_infinite(b)) return (a < 0) == (b < 0) ? kInfinity : -kInfinity;
+  return a * b;
+}
 
-// A finite divisor of an infinite end gives an infinite end; a finite end over an infinite divisor gives 0 or
-// -1.
-Wide divide(int64_t a, int64_t b) {
-  if (is_infinite(a)) return (a == Range::kLowest) == (b > 0) ? -kInfinity : kInfinity;
+// Precondition: b is not 0. Over an infinite divisor the quotient tends to 0, from below to -1.
+Wide divide(Wide a, Wide b) {
   if (is_infinite(b)) return a == 0 || (a < 0) == (b < 0) ? 0 : -1;
-  return floordiv(a, b);
+  if (is_infinite(a)) return (a < 0) == (b < 0) ? kInfinity : -kInfinity;
+  Wide quotient = 0;
+  exact_floordiv(a, b, &quotient);
+  return quotient;
+}
+
+// Of a function that is monotonous in each of its arguments.
+template <class Function>
+Range over_corners(Range a, Range b, Function function) {
+  const Wide corners[] = {function(low_of(a), low_of(b)), function(low_of(a), high_of(b)),
+                          function(high_of(a), low_of(b)), function(high_of(a), high_of(b))};
+  return {clamp(*std::min_element(corners, corners + 4)), clamp(*std::max_element(corners, corners + 4))};
 }
 
 }  // namespace
 
 Range operator+(Range a, Range b) {
-  // An infinite end stays infinite whatever finite number is added to it.
-  int64_t low =
-      a.low == Range::kLowest || b.low == Range::kLowest ? Range::kLowest : clamp(Wide{a.low} + b.low);
-  int64_t high =
-      a.high == Range::kHighest || b.high == Range::kHighest ? Range::kHighest : clamp(Wide{a.high} + b.high);
-  return {low, high};
+  const Wide low = low_of(a) + low_of(b), high = high_of(a) + high_of(b);
+  return {is_infinite(low_of(a)) || is_infinite(low_of(b)) ? Range::kLowest : clamp(low),
+          is_infinite(high_of(a)) || is_infinite(high_of(b)) ? Range::kHighest : clamp(high)};
 }
 
-Range operator*(Range a, Range b) {
-  Wide corners[] = {widen(a.low) * widen(b.low), widen(a.low) * widen(b.high), widen(a.high) * widen(b.low),
-                    widen(a.high) * widen(b.high)};
-  return {clamp(*std::min_element(corners, corners + 4)), clamp(*std::max_element(corners, corners + 4))};
-}
+Range operator*(Range a, Range b) { return over_corners(a, b, times); }
 
-Range floordiv(Range a, Range b) {
-  if (b.contains(0)) return Range::all();
-  Wide corners[] = {divide(a.low, b.low), divide(a.low, b.high), divide(a.high, b.low),
-                    divide(a.high, b.high)};
-  return {clamp(*std::min_element(corners, corners + 4)), clamp(*std::max_element(corners, corners + 4))};
-}
+Range floordiv(Range a, Range b) { return b.contains(0) ? Range::all() : over_corners(a, b, divide); }
 
 Range mod(Range a, Range b) {
   if (b.contains(0)) return Range::all();

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "core/shape/expr.h"
 
@@ -72,6 +73,28 @@ RealId RealTable::call(RealFunction function, RealId a, RealId b) {
                  .has_hint = known});
 }
 
+bool RealTable::may_raise(RealId id) const {
+  const Real& real = (*this)[id];
+  switch (real.kind) {
+    case RealKind::kConstant:
+    case RealKind::kSymbol:
+    case RealKind::kFromInt:
+    case RealKind::kRead:
+    case RealKind::kAdd:
+    case RealKind::kSub:
+    case RealKind::kMul:
+    case RealKind::kNeg:
+      return false;
+    case RealKind::kDiv:
+      return (*this)[real.b].kind != RealKind::kConstant || (*this)[real.b].number == 0;
+    case RealKind::kPow:
+      return true;
+    case RealKind::kCall:
+      return info(RealFunction{static_cast<uint8_t>(real.index)}).raises;
+  }
+  return true;
+}
+
 double RealTable::apply(RealKind kind, double a, double b) {
   switch (kind) {
     case RealKind::kAdd:
@@ -99,7 +122,7 @@ double RealTable::evaluate(RealId id, std::span<const int64_t> ints, std::span<c
     case RealKind::kSymbol:
       return reals[real.index];
     case RealKind::kFromInt:
-      return static_cast<double>(ints_.evaluate(ExprId{real.index}, ints).value_or(0));
+      return from_int(ints_.evaluate(ExprId{real.index}, ints));
     case RealKind::kNeg:
       return -evaluate(real.a, ints, reals);
     case RealKind::kCall:
@@ -108,6 +131,10 @@ double RealTable::evaluate(RealId id, std::span<const int64_t> ints, std::span<c
     default:
       return apply(real.kind, evaluate(real.a, ints, reals), evaluate(real.b, ints, reals));
   }
+}
+
+double RealTable::from_int(std::optional<int64_t> number) {
+  return number ? static_cast<double>(*number) : std::numeric_limits<double>::quiet_NaN();
 }
 
 bool RealTable::compare(RealGuard::Kind kind, double a, double b) {

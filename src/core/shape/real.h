@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -70,6 +71,8 @@ class RealTable {
 
   const Real& operator[](RealId id) const { return reals_[static_cast<uint32_t>(id)]; }
   size_t size() const { return reals_.size(); }
+  // Whether Python raises for some values of its operands, as far as they are not known.
+  bool may_raise(RealId id) const;
   uint32_t symbol_count() const { return symbols_; }
 
   // Recurses, and computes what is used twice twice; calls are checked by RealCode.
@@ -77,6 +80,8 @@ class RealTable {
   bool holds(const RealGuard& guard, std::span<const int64_t> ints, std::span<const double> reals) const;
 
   static double apply(RealKind kind, double a, double b);
+  // Rounded to the nearest, as Python does. Of an expression without a value, NaN: a guard fails then.
+  static double from_int(std::optional<int64_t> number);
   static bool compare(RealGuard::Kind kind, double a, double b);
 
  private:

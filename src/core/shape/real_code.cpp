@@ -89,7 +89,7 @@ std::span<const double> RealCode::run(Bindings& bindings) const {
         value = bindings.reals[step.index];
         break;
       case RealKind::kFromInt:
-        value = static_cast<double>(context_.exprs().evaluate(ExprId{step.index}, bindings.ints).value_or(0));
+        value = RealTable::from_int(context_.exprs().evaluate(ExprId{step.index}, bindings.ints));
         break;
       case RealKind::kCall:
         value = apply(step.function, values[step.a], values[step.b]);

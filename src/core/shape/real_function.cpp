@@ -25,7 +25,8 @@ double python_floordiv(double a, double b) {
 }
 
 constexpr RealFunctionInfo kInfos[] = {
-#define REAL_FUNCTION(identifier, module, name, expression, operands) {module, name, operands},
+#define REAL_FUNCTION(identifier, module, name, expression, operands, raises) \
+  {module, name, operands, raises},
 #include "core/shape/real_functions.def"
 };
 
@@ -42,8 +43,8 @@ std::optional<RealFunction> find_real_function(std::string_view name) {
 
 double apply(RealFunction function, double a, [[maybe_unused]] double b) {
   switch (function) {
-#define REAL_FUNCTION(identifier, module, name, expression, operands) \
-  case RealFunction::identifier:                                      \
+#define REAL_FUNCTION(identifier, module, name, expression, operands, raises) \
+  case RealFunction::identifier:                                              \
     return expression;
 #include "core/shape/real_functions.def"
   }

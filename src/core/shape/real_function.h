@@ -8,7 +8,7 @@
 namespace stator::shape {
 
 enum class RealFunction : uint8_t {
-#define REAL_FUNCTION(identifier, module, name, expression, operands) identifier,
+#define REAL_FUNCTION(identifier, module, name, expression, operands, raises) identifier,
 #include "core/shape/real_functions.def"
 };
 
@@ -16,6 +16,7 @@ struct RealFunctionInfo {
   const char* module;  // of Python's, where it is found by its name
   const char* name;
   int operands;  // 1 or 2
+  bool raises;   // for some floats
 };
 
 const RealFunctionInfo& info(RealFunction function);

@@ -1,7 +1,7 @@
 // src/core/shape/simplify.cpp: the builders of ExprTable, which bring sums, products and divisions to
 // canonical form.
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "core/shape/expr.h"
 
@@ -11,12 +11,23 @@ namespace {
 // Products of sums are multiplied out up to this many terms: equal sizes then have equal expressions.
 constexpr size_t kMaxExpandedTerms = 64;
 
-uint64_t magnitude(int64_t n) { return n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n); }
+Wide gcd(Wide a, Wide b) {
+  while (b != 0) {
+    a %= b;
+    std::swap(a, b);
+  }
+  return a < 0 ? -a : a;
+}
+
+bool exact_multiply_add(Wide a, Wide b, Wide factor, Wide* result) {
+  return exact_mul(b, factor, &b) && exact_add(a, b, result);
+}
 
 }  // namespace
 
 ExprTable::Polynomial ExprTable::polynomial(ExprId id) const {
   const Expr& e = (*this)[id];
+  if (e.kind == ExprKind::kUnknown) return {0, {}, false};
   if (e.kind == ExprKind::kConstant) return {e.number, {}};
   if (e.kind != ExprKind::kSum) return {0, {{1, id}}};
   Polynomial p{e.number, {}};
@@ -24,28 +35,56 @@ ExprTable::Polynomial ExprTable::polynomial(ExprId id) const {
   return p;
 }
 
+bool ExprTable::is_representable(const Polynomial& p) const {
+  return p.is_exact && fits_int64(p.constant) && std::ranges::all_of(p.terms, [&](const Term& term) {
+           return fits_int64(term.coefficient) && !is_unknown(term.monomial);
+         });
+}
+
 ExprId ExprTable::from(const Polynomial& p) {
-  if (p.terms.empty()) return constant(p.constant);
+  if (!is_representable(p)) return unknown();
+  const auto number = static_cast<int64_t>(p.constant);
+  if (p.terms.empty()) return constant(number);
   if (p.constant == 0 && p.terms.size() == 1 && p.terms[0].coefficient == 1) return p.terms[0].monomial;
   std::vector<ExprId> monomials;
   std::vector<int64_t> factors;
   for (const Term& term : p.terms) {
     monomials.push_back(term.monomial);
-    factors.push_back(term.coefficient);
+    factors.push_back(static_cast<int64_t>(term.coefficient));
   }
-  return intern(ExprKind::kSum, p.constant, monomials, factors);
+  return intern(ExprKind::kSum, number, monomials, factors);
 }
 
-ExprTable::Polynomial ExprTable::sum(const Polynomial& a, const Polynomial& b, int64_t factor_of_b) const {
-  Polynomial result{wrap_add(a.constant, wrap_mul(b.constant, factor_of_b)), {}};
+ExprTable::Polynomial ExprTable::sum(const Polynomial& a, const Polynomial& b, Wide factor_of_b) const {
+  Polynomial result;
+  result.is_exact =
+      a.is_exact && b.is_exact && exact_multiply_add(a.constant, b.constant, factor_of_b, &result.constant);
   auto x = a.terms.begin(), y = b.terms.begin();
-  while (x != a.terms.end() || y != b.terms.end()) {
+  while (result.is_exact && (x != a.terms.end() || y != b.terms.end())) {
     int order = x == a.terms.end() ? 1 : y == b.terms.end() ? -1 : compare(x->monomial, y->monomial);
     Term term = order <= 0 ? *x++ : Term{0, y->monomial};
-    if (order >= 0) term.coefficient = wrap_add(term.coefficient, wrap_mul(y++->coefficient, factor_of_b));
+    if (order >= 0)
+      result.is_exact &=
+          exact_multiply_add(term.coefficient, y++->coefficient, factor_of_b, &term.coefficient);
     if (term.coefficient != 0) result.terms.push_back(term);
   }
   return result;
+}
+
+// Without the constant.
+Range ExprTable::range_of_terms(const Polynomial& p) const {
+  Range sum = Range::exactly(0);
+  for (const Term& term : p.terms) {
+    if (!fits_int64(term.coefficient)) return Range::all();
+    sum = sum + Range::exactly(static_cast<int64_t>(term.coefficient)) * (*this)[term.monomial].range;
+  }
+  return sum;
+}
+
+bool ExprTable::is_never_positive(const Polynomial& p) const {
+  if (!p.is_exact) return false;
+  const Range terms = range_of_terms(p);
+  return terms.high != Range::kHighest && terms.high + p.constant <= 0;
 }
 
 ExprId ExprTable::add(ExprId a, ExprId b) { return from(sum(polynomial(a), polynomial(b), 1)); }
@@ -68,14 +107,16 @@ ExprId ExprTable::multiply_monomials(ExprId a, ExprId b) {
 
 ExprId ExprTable::mul(ExprId a, ExprId b) {
   Polynomial p = polynomial(a), q = polynomial(b);
+  if (!p.is_exact || !q.is_exact) return unknown();
   if (p.terms.empty()) return from(sum({}, q, p.constant));
   if (q.terms.empty()) return from(sum({}, p, q.constant));
   if ((p.terms.size() + 1) * (q.terms.size() + 1) > kMaxExpandedTerms) return multiply_monomials(a, b);
-  Polynomial result = sum({wrap_mul(p.constant, q.constant), {}}, {0, q.terms}, p.constant);
+  Polynomial result = sum({p.constant * q.constant, {}}, {0, q.terms}, p.constant);
   result = sum(result, {0, p.terms}, q.constant);
   for (const Term& x : p.terms) {
     for (const Term& y : q.terms) {
-      Term product{wrap_mul(x.coefficient, y.coefficient), multiply_monomials(x.monomial, y.monomial)};
+      Term product{x.coefficient * y.coefficient, multiply_monomials(x.monomial, y.monomial)};
+      if (is_unknown(product.monomial)) return unknown();
       result = sum(result, {0, {product}}, 1);
     }
   }
@@ -103,8 +144,8 @@ ExprTable::Division ExprTable::divide(ExprId a, ExprId b) {
   Polynomial p = polynomial(a), q = polynomial(b);
   Division result;
   if (q.terms.empty()) {
-    result.quotient.constant = shape::floordiv(p.constant, q.constant);
-    result.rest.constant = shape::mod(p.constant, q.constant);
+    exact_floordiv(p.constant, q.constant, &result.quotient.constant);
+    exact_mod(p.constant, q.constant, &result.rest.constant);
     for (const Term& term : p.terms) {
       if (term.coefficient % q.constant == 0) {
         result.quotient.terms.push_back({term.coefficient / q.constant, term.monomial});
@@ -133,24 +174,25 @@ ExprTable::Division ExprTable::divide(ExprId a, ExprId b) {
   }
   // A divisor with several terms divides only its own multiples.
   if (p.terms.empty() || p.terms[0].coefficient % q.terms[0].coefficient != 0) return result;
-  int64_t factor = p.terms[0].coefficient / q.terms[0].coefficient;
-  Polynomial rest = sum(p, q, wrap_mul(factor, -1));
-  if (rest.terms.empty() && rest.constant == 0) result = {{factor, {}}, {}};
+  const Wide factor = p.terms[0].coefficient / q.terms[0].coefficient;
+  Polynomial rest = sum(p, q, -factor);
+  if (rest.is_exact && rest.terms.empty() && rest.constant == 0) result = {{factor, {}}, {}};
   return result;
 }
 
 namespace {
 
+// Never negative; 0 of no terms.
 template <class Polynomial>
-uint64_t gcd_of_terms(const Polynomial& p) {
-  uint64_t gcd = 0;
-  for (const auto& term : p.terms) gcd = std::gcd(gcd, magnitude(term.coefficient));
-  return gcd;
+Wide gcd_of_terms(const Polynomial& p) {
+  Wide result = 0;
+  for (const auto& term : p.terms) result = gcd(result, term.coefficient);
+  return result;
 }
 
 template <class Polynomial>
-Polynomial divided(Polynomial p, int64_t divisor) {
-  p.constant = floordiv(p.constant, divisor);
+Polynomial divided(Polynomial p, Wide divisor) {
+  exact_floordiv(p.constant, divisor, &p.constant);
   for (auto& term : p.terms) term.coefficient /= divisor;
   return p;
 }
@@ -158,54 +200,51 @@ Polynomial divided(Polynomial p, int64_t divisor) {
 }  // namespace
 
 ExprId ExprTable::floordiv(ExprId a, ExprId b) {
-  Polynomial p = polynomial(a), q = polynomial(b);
+  const Polynomial p = polynomial(a), q = polynomial(b);
+  if (!p.is_exact || !q.is_exact) return unknown();
   if (q.terms.empty() && q.constant == 0) return intern(ExprKind::kFloorDiv, a, b);
-  Division parts = divide(a, b);
-  if (parts.exact()) return from(parts.quotient);
+  const Division parts = divide(a, b);
+  if (parts.exact() || (p.terms.empty() && q.terms.empty())) return from(parts.quotient);
   if (parts.found()) return add(from(parts.quotient), floordiv(from(parts.rest), b));
   if ((q.terms.empty() ? q.constant : q.terms[0].coefficient) < 0) return floordiv(neg(a), neg(b));
-  Range range = shape::floordiv((*this)[a].range, (*this)[b].range);
-  if (range.low == range.high) return constant(range.low);
+  const Range range = shape::floordiv((*this)[a].range, (*this)[b].range);
+  if (range.is_one_number()) return constant(range.low);
   if (q.terms.empty()) {
     // (g*x + k) // (g*m) == (x + k//g) // m, for the lower digits of k cannot carry.
-    auto gcd = static_cast<int64_t>(std::gcd(gcd_of_terms(p), magnitude(q.constant)));
-    if (gcd > 1) return floordiv(from(divided(p, gcd)), constant(q.constant / gcd));
+    const Wide common = gcd(gcd_of_terms(p), q.constant);
+    if (common > 1)
+      return floordiv(from(divided(p, common)), constant(static_cast<int64_t>(q.constant / common)));
     // (x//c + k) // d == (x + k*c) // (c*d)
     if (p.terms.size() == 1 && p.terms[0].coefficient == 1) {
       const Expr inner = (*this)[p.terms[0].monomial];
       if (inner.kind == ExprKind::kFloorDiv && is_constant(operands(inner)[1])) {
-        ExprId x = operands(inner)[0];
-        int64_t c = (*this)[operands(inner)[1]].number, both = 0;
-        if (c > 0 && !__builtin_mul_overflow(c, q.constant, &both)) {
-          return floordiv(add(x, constant(wrap_mul(p.constant, c))), constant(both));
-        }
+        const Wide c = (*this)[operands(inner)[1]].number, both = c * q.constant;
+        const Polynomial x = sum(polynomial(operands(inner)[0]), {p.constant * c, {}}, 1);
+        if (c > 0 && fits_int64(both) && is_representable(x))
+          return floordiv(from(x), constant(static_cast<int64_t>(both)));
       }
     }
   } else {
-    uint64_t gcd = std::gcd(std::gcd(gcd_of_terms(p), gcd_of_terms(q)),
-                            std::gcd(magnitude(p.constant), magnitude(q.constant)));
-    if (gcd > 1) {
-      return floordiv(from(divided(p, static_cast<int64_t>(gcd))),
-                      from(divided(q, static_cast<int64_t>(gcd))));
-    }
+    const Wide common = gcd(gcd(gcd_of_terms(p), gcd_of_terms(q)), gcd(p.constant, q.constant));
+    if (common > 1) return floordiv(from(divided(p, common)), from(divided(q, common)));
   }
   return intern(ExprKind::kFloorDiv, a, b);
 }
 
 ExprId ExprTable::mod(ExprId a, ExprId b) {
-  Polynomial p = polynomial(a), q = polynomial(b);
+  const Polynomial p = polynomial(a), q = polynomial(b);
+  if (!p.is_exact || !q.is_exact) return unknown();
   if (q.terms.empty() && q.constant == 0) return intern(ExprKind::kMod, a, b);
-  Division parts = divide(a, b);
-  if (parts.exact()) return constant(0);
+  const Division parts = divide(a, b);
+  if (parts.exact() || (p.terms.empty() && q.terms.empty())) return from(parts.rest);
   if (parts.found()) return mod(from(parts.rest), b);
   if ((q.terms.empty() ? q.constant : q.terms[0].coefficient) < 0) return neg(mod(neg(a), neg(b)));
-  Range of_a = (*this)[a].range, of_b = (*this)[b].range;
+  const Range of_a = (*this)[a].range, of_b = (*this)[b].range;
   if (of_a.low >= 0 && of_a.high < of_b.low) return a;
-  uint64_t gcd = std::gcd(std::gcd(gcd_of_terms(p), gcd_of_terms(q)),
-                          std::gcd(magnitude(p.constant), magnitude(q.constant)));
-  if (gcd > 1) {
-    auto divisor = static_cast<int64_t>(gcd);
-    return mul(constant(divisor), mod(from(divided(p, divisor)), from(divided(q, divisor))));
+  const Wide common = gcd(gcd(gcd_of_terms(p), gcd_of_terms(q)), gcd(p.constant, q.constant));
+  if (common > 1) {
+    return mul(constant(static_cast<int64_t>(common)),
+               mod(from(divided(p, common)), from(divided(q, common))));
   }
   return intern(ExprKind::kMod, a, b);
 }
@@ -214,6 +253,7 @@ ExprId ExprTable::min(ExprId a, ExprId b) { return extremum(ExprKind::kMin, a, b
 ExprId ExprTable::max(ExprId a, ExprId b) { return extremum(ExprKind::kMax, a, b); }
 
 ExprId ExprTable::extremum(ExprKind kind, ExprId a, ExprId b) {
+  if (is_unknown(a) || is_unknown(b)) return unknown();
   std::vector<ExprId> all;
   for (ExprId side : {a, b}) {
     const Expr& e = (*this)[side];
@@ -227,8 +267,8 @@ ExprId ExprTable::extremum(ExprKind kind, ExprId a, ExprId b) {
   all.erase(std::unique(all.begin(), all.end()), all.end());
   // x gives way to y where the difference of the two can have one sign only.
   auto gives_way = [&](ExprId x, ExprId y) {
-    ExprId excess = kind == ExprKind::kMin ? sub(y, x) : sub(x, y);
-    return (*this)[excess].range.high <= 0;
+    if (kind == ExprKind::kMin) std::swap(x, y);
+    return is_never_positive(sum(polynomial(x), polynomial(y), -1));
   };
   for (size_t i = 0; i < all.size();) {
     bool redundant =
@@ -243,28 +283,33 @@ ExprId ExprTable::extremum(ExprKind kind, ExprId a, ExprId b) {
 }
 
 ExprId ExprTable::compare_with_zero(ExprKind kind, Polynomial p) {
+  if (!p.is_exact) return unknown();
   if (!p.terms.empty()) {
-    auto gcd = static_cast<int64_t>(gcd_of_terms(p));
+    const Wide common = gcd_of_terms(p);
     if (kind == ExprKind::kLeZero) {
       // g*x + k <= 0 is x <= floor(-k / g).
-      int64_t bound = shape::floordiv(wrap_mul(p.constant, -1), gcd);
-      p = divided(p, gcd);
-      p.constant = wrap_mul(bound, -1);
+      Wide bound = 0;
+      if (!exact_sub(Wide{0}, p.constant, &bound)) return unknown();
+      exact_floordiv(bound, common, &bound);
+      p = divided(p, common);
+      p.constant = -bound;
     } else {
-      if (p.constant % gcd != 0) return constant(kind == ExprKind::kNeZero);
-      p = divided(p, p.terms[0].coefficient < 0 ? -gcd : gcd);
+      if (p.constant % common != 0) return constant(kind == ExprKind::kNeZero);
+      p = divided(p, p.terms[0].coefficient < 0 ? -common : common);
     }
   }
-  const ExprId difference = from(p);
-  const Range range = (*this)[difference].range;
+  // Of all of its digits, where an expression would have no room for them.
+  const Range terms = range_of_terms(p);
+  const bool never_positive = is_never_positive(p);
+  const bool always_positive = terms.low != Range::kLowest && terms.low + p.constant > 0;
   if (kind == ExprKind::kLeZero) {
-    if (range.high <= 0) return constant(1);
-    if (range.low > 0) return constant(0);
+    if (never_positive || always_positive) return constant(never_positive);
   } else {
-    if (!range.contains(0)) return constant(kind == ExprKind::kNeZero);
-    if (range == Range::exactly(0)) return constant(kind == ExprKind::kEqZero);
+    const bool never_zero = always_positive || (terms.high != Range::kHighest && terms.high + p.constant < 0);
+    if (never_zero) return constant(kind == ExprKind::kNeZero);
+    if (terms.is_one_number()) return constant(kind == ExprKind::kEqZero);  // which is not another than 0
   }
-  const ExprId operands[] = {difference};
+  const ExprId operands[] = {from(p)};
   return intern(kind, 0, operands);
 }
 
@@ -277,11 +322,22 @@ ExprId ExprTable::ne(ExprId a, ExprId b) {
 ExprId ExprTable::le(ExprId a, ExprId b) {
   return compare_with_zero(ExprKind::kLeZero, sum(polynomial(a), polynomial(b), -1));
 }
-ExprId ExprTable::lt(ExprId a, ExprId b) { return le(add(a, constant(1)), b); }
+ExprId ExprTable::lt(ExprId a, ExprId b) {
+  Polynomial p = sum(polynomial(a), polynomial(b), -1);
+  p.is_exact &= exact_add(p.constant, Wide{1}, &p.constant);
+  return compare_with_zero(ExprKind::kLeZero, std::move(p));
+}
+
+ExprId ExprTable::fits(ExprId a) {
+  if (!(*this)[a].may_overflow) return constant(1);
+  const ExprId operands[] = {a};
+  return intern(ExprKind::kFits, 0, operands);
+}
 
 ExprId ExprTable::negate(ExprId predicate) {
   const Expr e = (*this)[predicate];
   if (e.kind == ExprKind::kConstant) return constant(e.number == 0);
+  if (e.kind == ExprKind::kUnknown || e.kind == ExprKind::kFits) return unknown();  // nobody relies on it
   ExprId operand = operands(e)[0];
   if (e.kind == ExprKind::kEqZero) return ne(operand, constant(0));
   if (e.kind == ExprKind::kNeZero) return eq(operand, constant(0));

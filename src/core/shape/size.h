@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 
 #include "core/shape/context.h"
 #include "core/shape/dim.h"
+#include "core/shape/exact.h"
 
 namespace stator::shape {
 
@@ -26,37 +28,35 @@ class Size {
   // The number at capture, guarded.
   int64_t specialize() const { return context_ ? context_->specialize(dim_) : dim_.number(); }
 
+  // Integers as Python's: exact. Where an expression has no form for the result, or the result has more than
+  // 64 bits at capture, the operands are specialised; std::overflow_error where it has more than 64 bits
+  // then.
   friend Size operator+(Size a, Size b) {
-    return apply(a, b, wrap_add, [](ExprTable& t, ExprId x, ExprId y) { return t.add(x, y); });
+    return apply(a, b, exact_add<int64_t>, [](ExprTable& t, ExprId x, ExprId y) { return t.add(x, y); });
   }
   friend Size operator-(Size a, Size b) {
-    return apply(
-        a, b, [](int64_t x, int64_t y) { return wrap_add(x, wrap_mul(y, -1)); },
-        [](ExprTable& t, ExprId x, ExprId y) { return t.sub(x, y); });
+    return apply(a, b, exact_sub<int64_t>, [](ExprTable& t, ExprId x, ExprId y) { return t.sub(x, y); });
   }
   friend Size operator*(Size a, Size b) {
-    return apply(a, b, wrap_mul, [](ExprTable& t, ExprId x, ExprId y) { return t.mul(x, y); });
+    return apply(a, b, exact_mul<int64_t>, [](ExprTable& t, ExprId x, ExprId y) { return t.mul(x, y); });
   }
   friend Size operator-(Size a) { return Size(0) - a; }
   // Rounded down, as in Python. Precondition: b is not 0.
   friend Size floordiv(Size a, Size b) {
-    return apply(
-        a, b, [](int64_t x, int64_t y) { return shape::floordiv(x, y); },
-        [](ExprTable& t, ExprId x, ExprId y) { return t.floordiv(x, y); });
+    return apply(a, b, exact_floordiv<int64_t>,
+                 [](ExprTable& t, ExprId x, ExprId y) { return t.floordiv(x, y); });
   }
   friend Size operator%(Size a, Size b) {
-    return apply(
-        a, b, [](int64_t x, int64_t y) { return shape::mod(x, y); },
-        [](ExprTable& t, ExprId x, ExprId y) { return t.mod(x, y); });
+    return apply(a, b, exact_mod<int64_t>, [](ExprTable& t, ExprId x, ExprId y) { return t.mod(x, y); });
   }
   friend Size min(Size a, Size b) {
     return apply(
-        a, b, [](int64_t x, int64_t y) { return std::min(x, y); },
+        a, b, [](int64_t x, int64_t y, int64_t* result) { return *result = std::min(x, y), true; },
         [](ExprTable& t, ExprId x, ExprId y) { return t.min(x, y); });
   }
   friend Size max(Size a, Size b) {
     return apply(
-        a, b, [](int64_t x, int64_t y) { return std::max(x, y); },
+        a, b, [](int64_t x, int64_t y, int64_t* result) { return *result = std::max(x, y), true; },
         [](ExprTable& t, ExprId x, ExprId y) { return t.max(x, y); });
   }
   Size& operator+=(Size other) { return *this = *this + other; }
@@ -88,20 +88,30 @@ class Size {
 
   template <class OnNumbers, class OnExprs>
   static Size apply(Size a, Size b, OnNumbers on_numbers, OnExprs on_exprs) {
-    Context* context = a.context_ ? a.context_ : b.context_;
-    if (!context) return on_numbers(a.dim_.number(), b.dim_.number());
-    ExprTable& table = context->exprs();
-    ExprId result = on_exprs(table, expr(a, table), expr(b, table));
-    if (table.is_constant(result)) return table[result].number;
-    return Size(Dim(result), context);
+    if (Context* context = a.context_ ? a.context_ : b.context_) {
+      ExprTable& table = context->exprs();
+      const ExprId result = on_exprs(table, expr(a, table), expr(b, table));
+      if (table.is_constant(result)) return table[result].number;
+      if (!table.is_unknown(result) && (table[result].has_hint || lacks_hint(a) || lacks_hint(b))) {
+        context->require_fits(result);
+        return Size(Dim(result), context);
+      }
+    }
+    int64_t number = 0;
+    if (!on_numbers(a.specialize(), b.specialize(), &number)) throw_overflow();
+    return number;
   }
   template <class OnNumbers, class OnExprs>
   static bool decide(Size a, Size b, OnNumbers on_numbers, OnExprs on_exprs) {
-    Context* context = a.context_ ? a.context_ : b.context_;
-    if (!context) return on_numbers(a.dim_.number(), b.dim_.number());
-    ExprTable& table = context->exprs();
-    return context->decide(on_exprs(table, expr(a, table), expr(b, table)));
+    if (Context* context = a.context_ ? a.context_ : b.context_) {
+      ExprTable& table = context->exprs();
+      const ExprId predicate = on_exprs(table, expr(a, table), expr(b, table));
+      if (context->can_decide(predicate) || lacks_hint(a) || lacks_hint(b)) return context->decide(predicate);
+    }
+    return on_numbers(a.specialize(), b.specialize());
   }
+  static bool lacks_hint(Size s) { return s.context_ && !s.context_->hint(s.dim_); }
+  [[noreturn]] static void throw_overflow() { throw std::overflow_error("a size has more than 64 bits"); }
 
   Dim dim_;
   Context* context_ = nullptr;

@@ -43,6 +43,14 @@ class Printer {
       case ExprKind::kSum:
         print_sum(e);
         break;
+      case ExprKind::kUnknown:
+        *out_ += "unknown";
+        break;
+      case ExprKind::kFits:
+        *out_ += "fits(";
+        print_joined(e, ", ", kSum);
+        *out_ += ')';
+        break;
       default:
         print_comparison(e);
     }

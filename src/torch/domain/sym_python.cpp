@@ -107,11 +107,17 @@ PyObject* with_plain(PyObject* self, Use&& use) {
 }
 
 PyObject* negative(PyObject* self, PyObject*) {
-  return guarded([&] { return to_python(negate(*number_of(self))).release(); });
+  return guarded([&] {
+    const auto result = negate(*number_of(self));
+    return result ? to_python(*result).release() : with_plain(self, PyNumber_Negative);
+  });
 }
 PyObject* itself(PyObject* self, PyObject*) { return Py_NewRef(self); }
 PyObject* absolute(PyObject* self, PyObject*) {
-  return guarded([&] { return to_python(stator::absolute(*number_of(self))).release(); });
+  return guarded([&] {
+    const auto result = stator::absolute(*number_of(self));
+    return result ? to_python(*result).release() : with_plain(self, PyNumber_Absolute);
+  });
 }
 PyObject* truth(PyObject* self, PyObject*) {
   return guarded(

@@ -28,6 +28,7 @@
 #include "torch/domain/custom_gradient.h"
 #include "torch/domain/default_device.h"
 #include "torch/domain/dynamo.h"
+#include "torch/domain/error_paths.h"
 #include "torch/domain/made_parameter.h"
 #include "torch/domain/opaque_call.h"
 #include "torch/domain/replaced_calls.h"
@@ -84,7 +85,11 @@ class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
                PyObject* backend, bool told)
-      : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)), flag_(told) {
+      : backend_(make_program),
+        session_(std::make_shared<Session>(std::move(lines), &place)),
+        error_paths_(torch_folder()),
+        flag_(told) {
+    session_->passes_errors_on = [this](LineId line) { return error_paths_.pass_on(line); };
     // torch.fx backends are given no numbers that are read off tensors.
     session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
     // AOT autograd takes parameters for what they were when it traced the graph.
@@ -96,6 +101,7 @@ class TorchCapture final : public DomainCapture {
     session_->enter();
   }
   ~TorchCapture() override {
+    if (session_ != nullptr) session_->passes_errors_on = nullptr;  // programs keep the session
     if (session_ != nullptr && entered_) session_->leave();
     // A capture may be given up inside no_grad, autocast or a transform, whose exits are then never run.
     thread_.restore();
@@ -276,6 +282,7 @@ class TorchCapture final : public DomainCapture {
   GraphBackend backend_;
   std::unordered_set<std::string> names_;
   std::shared_ptr<Session> session_;
+  ErrorPaths error_paths_;
   std::vector<size_t> parameters_;  // outputs that are made nn.Parameters
   bool entered_ = true;
   ThreadState thread_;  // grad and inference mode and dispatch keys, as the caller had them

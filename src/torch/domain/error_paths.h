@@ -1,0 +1,32 @@
+// src/torch/domain/error_paths.h: what becomes of an error that is raised in the middle of a program's run.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "capture/cpython/ref.h"
+#include "core/user_line.h"
+
+namespace stator {
+
+// A run that has written to older tensors cannot be repeated natively. An error that is raised then comes out
+// as it is: right only where eager code would pass it on, too. Taken to be so in torch.optim, whose step
+// counts are read off tensors after each parameter's update: unless code outside of torch has a `try` or
+// `with` around it.
+class ErrorPaths {
+ public:
+  // `folder`: of torch's files. Made before the program's first frame.
+  explicit ErrorPaths(const std::string& folder);
+
+  // Of the place where the program stands now.
+  bool pass_on(LineId line);
+
+ private:
+  bool look() const;
+
+  const std::string& folder_;
+  Ref<> caller_;  // the frame that calls the program; nothing: no frame does
+  std::unordered_map<LineId, bool> known_;
+};
+
+}  // namespace stator
