@@ -126,3 +126,58 @@ def test_what_is_returned_is_what_the_cache_holds() -> None:
     compiled = Compiled(lambda x: (x + 1, make(x.shape[0])))
     for n in SIZES:
         assert compiled(torch.ones(n))[1] is make(n)
+
+
+# --- keywords and caches with a limit: the entry that counts is the one of this very call ---
+
+factor = 1
+
+
+def with_keywords(make: Callable[[int, int], int]) -> list[Callable[[Tensor], Any]]:
+    return [
+        lambda x: (x * 2, make(3, 5)),
+        lambda x: (x * 2, make(3, k=5)),
+        lambda x: (x * 2, make(n=3, k=5)),
+        lambda x: (x * 2, make(k=5, n=3)),
+        lambda x: (x * 2, make(*(3,), **{"k": 5})),
+        lambda x: (x * 2, functools.partial(make, k=5)(3)),
+        lambda x: (x * 2, make(3)),
+        lambda x: (x * 2, make(n=3)),
+    ]
+
+
+@pytest.mark.parametrize("limit", [None, 1, 2, 3, 128])
+@pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.parametrize("form", range(8))
+def test_keywords_and_eviction(form: int, typed: bool, limit: int | None) -> None:
+    global factor
+
+    def make() -> Any:
+        @functools.lru_cache(maxsize=limit, typed=typed)
+        def scaled(n: int, k: int = 2) -> tuple[int, list[int]]:
+            return n * k * factor, [factor]
+
+        return scaled
+
+    caches = make(), make()
+    plain, compiled = with_keywords(caches[0])[form], Compiled(with_keywords(caches[1])[form])
+    x = torch.ones(2)
+    # What else happens to both caches between the calls.
+    between: list[Callable[[Any], Any]] = [
+        lambda cache: None,
+        lambda cache: cache(3, 5),
+        lambda cache: cache(3, k=5),
+        lambda cache: cache(n=3, k=5),
+        lambda cache: cache(3.0, 5.0),
+        lambda cache: cache(7),
+        lambda cache: (cache(7), cache(8), cache(9)),
+        lambda cache: cache.cache_clear(),
+        lambda cache: cache.cache_clear() or cache(3, 5),
+        lambda cache: (cache.cache_clear(), cache(4), cache(3), cache(3, 5), cache(n=3)),
+    ]
+    for step, change in enumerate(between * 2):
+        factor = step + 1
+        for cache in caches:
+            change(cache)
+        assert agree(compiled(x), plain(x)), step
+        assert agree(compiled(x), plain(x)), step

@@ -2,6 +2,8 @@
 #ifndef STATOR_CAPTURE_CPYTHON_REFERENTS_H
 #define STATOR_CAPTURE_CPYTHON_REFERENTS_H
 
+#include <string_view>
+
 #include "capture/cpython/python.h"
 
 namespace stator::cpython {
@@ -33,6 +35,16 @@ inline PyObject* dict_of_cache(PyObject* cache) {
   };
   Py_TYPE(cache)->tp_traverse(cache, last, static_cast<void*>(&search));
   return search.found;
+}
+
+// Where an entry of a cache with a limit (functools._lru_list_elem) keeps this result; nullptr: it is no such
+// entry, or has another result. The result is its last field.
+inline PyObject** result_in_link(PyObject* entry, PyObject* result) {
+  if (std::string_view(Py_TYPE(entry)->tp_name) != "functools._lru_list_elem") return nullptr;
+  auto** const fields = reinterpret_cast<PyObject**>(entry);
+  const auto count = static_cast<size_t>(Py_TYPE(entry)->tp_basicsize) / sizeof(PyObject*);
+  PyObject** const last = fields + count - 1;
+  return *last == result ? last : nullptr;
 }
 
 }  // namespace stator::cpython

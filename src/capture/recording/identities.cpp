@@ -48,6 +48,13 @@ static size_t places_of(const Recording& recording, PyObject* constant, bool& gu
 bool before_identity(Recording& recording, PyObject* a, PyObject* b) {
   if (a != b && PyTuple_Check(a) && PyTuple_Check(b))
     return want_tuple_by_identity(recording, a) && want_tuple_by_identity(recording, b);
+  // A symbol stands for a number that may be one that CPython keeps once, or the very object of the other.
+  const Domain& domain = recording.domain;
+  const auto may_be_number = [&](PyObject* object) {
+    return domain.is_symbolic(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+  };
+  if (a != b && (domain.is_symbolic(a) || domain.is_symbolic(b)) && may_be_number(a) && may_be_number(b))
+    return stop(recording, BreakCode::kSymbolicNumber, "whether two numbers are one object");
   if (!is_constant(a) || !is_constant(b) || !expect(a).matches(b) || is_one_of_its_kind(a)) return true;
   bool guarded = false;
   if (places_of(recording, a, guarded) < 2 && a == b) return true;
@@ -62,6 +69,8 @@ bool before_identity(Recording& recording, PyObject* a, PyObject* b) {
 // apart. A constant must then be the very object that it is now, wherever it was found.
 bool read_identity(Recording& recording, PyObject* object) {
   if (!want_tuple_by_identity(recording, object)) return false;
+  if (recording.domain.is_symbolic(object))
+    return stop(recording, BreakCode::kSymbolicNumber, "the identity of a number");
   if (recording.known.given.count(object) != 0)
     return stop(recording, BreakCode::kUnguardable,
                 "the identity of an argument that is known by its contents");

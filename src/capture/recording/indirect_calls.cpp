@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
@@ -71,6 +72,38 @@ static bool is_of_this_call(const Recording& recording, PyObject* object) {
   return false;
 }
 
+namespace {
+
+// Of functools.lru_cache, which tells it by a function with a closure. Nothing: nobody knows it.
+std::optional<Py_ssize_t> limit_of_cache(PyObject* cache) {
+  const Ref<> told = Ref<>::steal(PyObject_GetAttrString(cache, "cache_parameters"));
+  if (!told) PyErr_Clear();
+  if (!told || !PyFunction_Check(told.get())) return std::nullopt;
+  auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(told.get()));
+  const Ref<> names = Ref<>::steal(PyCode_GetFreevars(code));
+  PyObject* const cells = PyFunction_GET_CLOSURE(told.get());
+  if (!names || cells == nullptr) return PyErr_Clear(), std::nullopt;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells) && i < PyTuple_GET_SIZE(names.get()); i++) {
+    PyObject* const limit = PyCell_GET(PyTuple_GET_ITEM(cells, i));
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), "maxsize") != 0) continue;
+    if (limit == Py_None) return PY_SSIZE_T_MAX;
+    if (limit == nullptr || !PyLong_CheckExact(limit)) return std::nullopt;
+    const Py_ssize_t number = PyLong_AsSsize_t(limit);
+    return PyErr_Occurred() ? (PyErr_Clear(), PY_SSIZE_T_MAX) : number;
+  }
+  return std::nullopt;
+}
+
+// Calls that a capture answers do not make an entry the last used one: a small cache, which often has to
+// choose what to forget, would forget another entry than in eager code.
+bool often_forgets(PyObject* cache) {
+  constexpr Py_ssize_t kSmall = 16;
+  const auto limit = limit_of_cache(cache);
+  return !limit || (*limit != 1 && *limit < kSmall);
+}
+
+}  // namespace
+
 // A cached function is executed, not captured: what it gives later is what the cache holds, which is guarded.
 bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* arguments, Py_ssize_t count) {
   if (!is_known(recording, cache))
@@ -80,6 +113,9 @@ bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* 
   PyObject* results = cpython::dict_of_cache(cache);
   if (results == nullptr)
     return stop(recording, BreakCode::kUnknownFunction, "a cached function without a cache");
+  if (often_forgets(cache))
+    return stop(recording, BreakCode::kUnknownFunction,
+                "a cached function that forgets what was not used for long");
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject* argument = arguments[i];
     if (recording.domain.is_symbolic(argument))
@@ -92,7 +128,9 @@ bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* 
     }
   }
   pin(recording, results, {Origin::attribute, cache, text("cache")});
-  if (count == 1 && (PyUnicode_CheckExact(arguments[0]) || PyLong_CheckExact(arguments[0]))) {
+  if (recording.keywords != 0) {
+    recording.cached.key = {};  // names are part of it, behind a mark of the cache's own
+  } else if (count == 1 && (PyUnicode_CheckExact(arguments[0]) || PyLong_CheckExact(arguments[0]))) {
     recording.cached.key = Ref<>::share(arguments[0]);
   } else {
     recording.cached.key = Ref<>::steal(PyTuple_New(count));
@@ -108,14 +146,29 @@ bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* 
 
 bool note_cached_result(Recording& recording, PyObject* result) {
   PyObject* results = recording.cached.results;
-  const bool found = is_plain_key(recording.cached.key.get()) &&
-                     PyDict_GetItemWithError(results, recording.cached.key.get()) != nullptr;
+  const Ref<> key = std::move(recording.cached.key);
+  PyObject* entry = key && is_plain_key(key.get()) ? PyDict_GetItemWithError(results, key.get()) : nullptr;
   if (PyErr_Occurred()) PyErr_Clear();
+  if (entry != nullptr && entry != result && cpython::result_in_link(entry, result) == nullptr)
+    entry = nullptr;  // of another call whose key is equal
   // Keywords and types of arguments are part of the key in ways of the cache's own: then all of it counts.
-  if (!(found ? read_dict_item(recording, results, recording.cached.key.get())
-              : read_dict(recording, results)))
+  if (!(entry != nullptr ? read_dict_item(recording, results, key.get()) : read_dict(recording, results)))
     return false;
-  pin(recording, result, {Origin::item, results, std::move(recording.cached.key)});
+  // A cache with a limit keeps results in links, which it uses again for other results.
+  const auto read_link = [&](PyObject* link) {
+    PyObject** const field = cpython::result_in_link(link, result);
+    if (field == nullptr) return;
+    recording.guards.keep(link);
+    read_field(recording, link, field, "result");
+  };
+  if (entry != nullptr) {
+    read_link(entry);
+  } else {
+    PyObject *other, *link;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(results, &position, &other, &link)) read_link(link);
+  }
+  pin(recording, result, {Origin::item, results, key ? key : text("...")});
   return true;
 }
 
