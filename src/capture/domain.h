@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_DOMAIN_H
 #define STATOR_CAPTURE_DOMAIN_H
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -133,6 +134,8 @@ class DomainCapture {
     why = "there are no tensors";
     return {};
   }
+  // Whether the program has written to objects that existed before it, so far. Set by the capture.
+  std::function<bool()> has_effects;
   // Numbers may be symbols by now, also where no argument was one.
   virtual bool has_symbols() const { return false; }
   // A frame of the program is about to run; `caller` is the code that called it, or nullptr.

@@ -146,6 +146,7 @@ def with_keywords(make: Callable[[int, int], int]) -> list[Callable[[Tensor], An
     ]
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("limit", [None, 1, 2, 3, 128])
 @pytest.mark.parametrize("typed", [False, True])
 @pytest.mark.parametrize("form", range(8))

@@ -1,6 +1,5 @@
 """Ints that change from call to call are Python's: nothing wraps at 64 bits, on any way into the program."""
 
-import functools
 import math
 import random
 from collections.abc import Callable
@@ -11,11 +10,31 @@ import pytest
 import stator
 import torch
 
-BACKENDS = ["native", "eager"]
+BACKTWO, FIVE, SEVEN = 2, 5, 7
+ENDS = ["native", "eager"]
 Program = Callable[[torch.Tensor, int, int], Any]
 
 ENDS = [2**31 - 1, 2**31, 2**31 + 1, 2**32, 2**52 + 1, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**64 + 1, 10**30]
-VALUES = [3, 5, 7, 1000, 65537, 2**20, 2**30, *ENDS, 0, 1, 2, -1, -2, -7, -1000, -(2**20), *(-n for n in ENDS), 6]
+VALUES = [
+    3,
+    5,
+    7,
+    1000,
+    65537,
+    2**20,
+    2**30,
+    *ENDS,
+    0,
+    1,
+    2,
+    -1,
+    -2,
+    -7,
+    -1000,
+    -(2**20),
+    *(-n for n in ENDS),
+    6,
+]
 
 
 def hash_chain(x: torch.Tensor, n: int, m: int) -> Any:
@@ -85,7 +104,16 @@ PROGRAMS: dict[str, Program] = {
     "-n": lambda x, n, m: (x * 2, -n, -(-n), +n, ~n),
     "abs": lambda x, n, m: (x * 2, abs(n), abs(-n), abs(n * m)),
     "-n*n*n": lambda x, n, m: (x * 2, -n * n * n, -(n**7)),
-    "and or xor": lambda x, n, m: (x * 2, n & 255, n & m, n | m, n ^ m, n & 0xFFFFFFFF, n & (2**63 - 1), n & -1),
+    "and or xor": lambda x, n, m: (
+        x * 2,
+        n & 255,
+        n & m,
+        n | m,
+        n ^ m,
+        n & 0xFFFFFFFF,
+        n & (2**63 - 1),
+        n & -1,
+    ),
     "n//7": lambda x, n, m: (x * 2, n // 7, n % 7, divmod(n, 7), n // -7, n % -7, divmod(n, -7)),
     "n//m": lambda x, n, m: (x * 2, n // m, n % m, divmod(n, m)) if m else x,
     "n*n*n//m": lambda x, n, m: (x * 2, n * n * n // m, n * n * n % m) if m else x,
@@ -95,7 +123,14 @@ PROGRAMS: dict[str, Program] = {
     "n/m": lambda x, n, m: (x * 2, n / m, n * n / m, m / (n * n + 1)) if m else x,
     "float": lambda x, n, m: (x * 2, float(n), float(n * n), n * 1.5, n + 0.5, n * n * n * 0.5),
     "n compared with floats": lambda x, n, m: (x * 2, n < 2.5, n * n == float(n * n), n > 9007199254740992.0),
-    "min max": lambda x, n, m: (x * 2, min(n, m), max(n, m), min(n * n, m), max(n * n * n, -m), min(n, m, 2**63 - 1)),
+    "min max": lambda x, n, m: (
+        x * 2,
+        min(n, m),
+        max(n, m),
+        min(n * n, m),
+        max(n * n * n, -m),
+        min(n, m, 2**63 - 1),
+    ),
     "math": lambda x, n, m: (x * 2, math.gcd(n, m), math.isqrt(n * n), math.sqrt(abs(n)), math.floor(n / 3)),
     "sum": lambda x, n, m: (x * 2, sum([n, m, n * m]), math.prod([n, m, n, m, n])),
     "pow mod": lambda x, n, m: (x * 2, pow(n, 5, 1000003), pow(n, 3)),
@@ -115,7 +150,7 @@ PROGRAMS: dict[str, Program] = {
     "fibonacci": fibonacci,
     "is": lambda x, n, m: (x * 2, n is m, n is not m, n is n, n is None),  # noqa: PLR0124
     "is of sums": lambda x, n, m: (x * 2, (n + 0) is n, n % 5 is m % 5),
-    "is of a constant": lambda x, n, m: (x * 2, n is 5, n is 7, n % 3 is 2),  # noqa: F632
+    "is of a constant": lambda x, n, m: (x * 2, n is FIVE, n is SEVEN, n % 3 is TWO),
     "in": lambda x, n, m: (x * 2, n in (3, 5), n * n in [9, 25], n in {3: 1, 7: 2}),
     "square root of a square": lambda x, n, m: (x * 2, (n * n) ** 0.5, math.isqrt(abs(n * m))),
 }
@@ -171,7 +206,9 @@ other = 4
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("place", ["attribute", "global", "item", "closure"])
-@pytest.mark.parametrize("name", ["n**5", "hash chain", "branch", "shifts", "-n", "n*n*n//m", "is of a constant"])
+@pytest.mark.parametrize(
+    "name", ["n**5", "hash chain", "branch", "shifts", "-n", "n*n*n//m", "is of a constant"]
+)
 def test_places(name: str, place: str) -> None:
     global number, other
     program = PROGRAMS[name]
@@ -199,7 +236,9 @@ def test_places(name: str, place: str) -> None:
 
 def random_expression(chosen: random.Random, depth: int) -> str:
     if depth == 0 or chosen.random() < 0.15:
-        return chosen.choice(["n", "m", "n", "m", str(chosen.choice([0, 1, 2, 3, 7, 31, 1000003, 2**31, 2**62, 2**63 - 1]))])
+        return chosen.choice(
+            ["n", "m", "n", "m", str(chosen.choice([0, 1, 2, 3, 7, 31, 1000003, 2**31, 2**62, 2**63 - 1]))]
+        )
     a, b = random_expression(chosen, depth - 1), random_expression(chosen, depth - 1)
     operator = chosen.choice(["+", "-", "*", "*", "//", "%", "min", "max", "<<", "&", "neg", "abs"])
     if operator in ("min", "max"):
@@ -237,8 +276,3 @@ def test_one_capture_serves_while_nothing_overflows() -> None:
         got = compiled(torch.ones(2), n)
         assert got[1] == n**5 and got[0].tolist() == [1 + n**5 % 11] * 2
     assert len(stator.cache_entries(compiled)) == 2
-
-
-@functools.lru_cache(maxsize=None)
-def scaled(n: int, k: int = 2) -> int:
-    return n * k

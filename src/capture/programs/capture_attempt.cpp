@@ -81,6 +81,7 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
                  0} {
   recording_.varying = &arguments_.varying;
   recording_.by_identity = &by_identity;
+  capture_.has_effects = [this] { return !recording_.journal.empty(); };
 }
 
 std::unique_ptr<Entry> CaptureAttempt::make() {

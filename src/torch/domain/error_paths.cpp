@@ -38,27 +38,32 @@ bool has_handler(PyObject* code, long unit) {
 
 ErrorPaths::ErrorPaths(const std::string& folder) : folder_(folder), caller_(current_frame()) {}
 
-bool ErrorPaths::pass_on(LineId line) {
-  if (line == LineId::kNone) return look();
-  const auto [found, is_new] = known_.try_emplace(line, false);
-  if (is_new) found->second = look();
-  return found->second;
+bool ErrorPaths::pass_on(LineId line, bool without_effects) {
+  Path path;
+  if (line == LineId::kNone) {
+    path = look();
+  } else {
+    const auto [found, is_new] = known_.try_emplace(line);
+    if (is_new) found->second = look();
+    path = found->second;
+  }
+  return !path.is_handled && (without_effects || path.is_of_optimizer);
 }
 
-bool ErrorPaths::look() const {
+ErrorPaths::Path ErrorPaths::look() const {
+  Path path{.is_handled = false};
   bool is_first = true;
   for (Ref<> frame = current_frame(); frame && frame.get() != caller_.get(); is_first = false) {
     auto* const at = reinterpret_cast<PyFrameObject*>(frame.get());
     const Ref<> code = Ref<>::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
-    auto* const of = reinterpret_cast<PyCodeObject*>(code.get());
-    const char* file = PyUnicode_AsUTF8(of->co_filename);
-    if (file == nullptr) return PyErr_Clear(), false;
-    const std::string_view path = file;
-    if (is_first && !path.starts_with(folder_ + "optim/")) return false;
-    if (!path.starts_with(folder_) && has_handler(code.get(), PyFrame_GetLasti(at) / 2)) return false;
+    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
+    if (file == nullptr) return PyErr_Clear(), Path{};
+    const std::string_view name = file;
+    if (is_first) path.is_of_optimizer = name.starts_with(folder_ + "optim/");
+    if (!name.starts_with(folder_)) path.is_handled |= has_handler(code.get(), PyFrame_GetLasti(at) / 2);
     frame = Ref<>::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
   }
-  return true;
+  return path;
 }
 
 }  // namespace stator

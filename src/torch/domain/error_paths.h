@@ -10,23 +10,27 @@
 namespace stator {
 
 // A run that has written to older tensors cannot be repeated natively. An error that is raised then comes out
-// as it is: right only where eager code would pass it on, too. Taken to be so in torch.optim, whose step
-// counts are read off tensors after each parameter's update: unless code outside of torch has a `try` or
-// `with` around it.
+// as it is, before any effect of the program's in Python: right only where eager code passes it on, too, and
+// has made no such effect. No code outside of torch may have a `try` or `with` around it. torch.optim, whose
+// step counts are read off tensors after each parameter's update, notes calls before: that may be missing.
 class ErrorPaths {
  public:
   // `folder`: of torch's files. Made before the program's first frame.
   explicit ErrorPaths(const std::string& folder);
 
   // Of the place where the program stands now.
-  bool pass_on(LineId line);
+  bool pass_on(LineId line, bool without_effects);
 
  private:
-  bool look() const;
+  struct Path {
+    bool is_handled = true;
+    bool is_of_optimizer = false;
+  };
+  Path look() const;
 
   const std::string& folder_;
   Ref<> caller_;  // the frame that calls the program; nothing: no frame does
-  std::unordered_map<LineId, bool> known_;
+  std::unordered_map<LineId, Path> known_;
 };
 
 }  // namespace stator

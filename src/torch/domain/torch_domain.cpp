@@ -89,7 +89,9 @@ class TorchCapture final : public DomainCapture {
         session_(std::make_shared<Session>(std::move(lines), &place)),
         error_paths_(torch_folder()),
         flag_(told) {
-    session_->passes_errors_on = [this](LineId line) { return error_paths_.pass_on(line); };
+    session_->passes_errors_on = [this](LineId line) {
+      return error_paths_.pass_on(line, has_effects && !has_effects());
+    };
     // torch.fx backends are given no numbers that are read off tensors.
     session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
     // AOT autograd takes parameters for what they were when it traced the graph.
