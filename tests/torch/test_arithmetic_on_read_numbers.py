@@ -1,4 +1,4 @@
-"""Arithmetic on what `.item()` gave raises where the program does it, used or not, before the program's handlers."""
+"""Arithmetic on what `.item()` gave raises where the program does it, used or not; its handlers see it."""
 
 import math
 import traceback
@@ -33,6 +33,11 @@ VALUES = [
     1e20,
     2.0,
 ]
+
+FUNCTIONS = """
+    fabs sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
+    asinh acosh atanh erf erfc radians degrees gamma lgamma modf
+"""
 
 OPERATIONS: dict[str, Callable[[float], Any]] = {
     "1/v": lambda v: 1 / v,
@@ -109,15 +114,7 @@ OPERATIONS: dict[str, Callable[[float], Any]] = {
     "isclose": lambda v: math.isclose(v, 2),
     "fsum": lambda v: math.fsum([v, 1]),
     "dist": lambda v: math.dist([v], [1]),
-    **{
-        name: (lambda function: lambda v: function(v))(getattr(math, name))
-        for name in (
-            *(
-                "fabs sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh".split()
-            ),
-            *("asinh acosh atanh erf erfc radians degrees gamma lgamma modf".split()),
-        )
-    },
+    **{name: (lambda function: lambda v: function(v))(getattr(math, name)) for name in FUNCTIONS.split()},
     "chain": lambda v: math.sqrt(1 / v) + math.log(v),
     "corrections": lambda v: 1e-3 / (1 - 0.9**v) * (1 - 0.999**v) ** 0.5,
 }
