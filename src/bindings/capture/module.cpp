@@ -8,6 +8,7 @@
 #include "capture/hook/engine.h"
 #include "capture/interpreter/gadget.h"
 #include "capture/no_tensors.h"
+#include "capture/policy/native_table.h"
 #include "capture/programs/callee_captures.h"
 
 namespace stator {
@@ -67,6 +68,15 @@ PyObject* capture_statistics(PyObject*, PyObject*) {
   return ok ? result.release() : nullptr;
 }
 
+PyObject* native_functions(PyObject*, PyObject*) {
+  auto result = Ref<>::steal(PyDict_New());
+  for (const NamedFunction& function : named_functions()) {
+    PyObject* const found = function.is_found ? Py_True : Py_False;
+    if (!result || PyDict_SetItemString(result.get(), function.path.c_str(), found) < 0) return nullptr;
+  }
+  return result.release();
+}
+
 PyObject* reset_statistics(PyObject*, PyObject*) {
   Engine::get().statistics = {};
   Py_RETURN_NONE;
@@ -81,6 +91,8 @@ PyMethodDef functions[] = {
     {"capture_statistics", capture_statistics, METH_NOARGS,
      "capture_statistics()\n--\n\nWhat became of the functions that were captured on their own."},
     {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},
+    {"native_functions", native_functions, METH_NOARGS,
+     "native_functions()\n--\n\nThe C functions that have a row, and whether this Python has them."},
     {"reset_statistics", reset_statistics, METH_NOARGS, "reset_statistics()\n--\n\nStarts counting anew."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -26,6 +26,7 @@
 #include "capture/recording/functions.h"
 #include "capture/recording/instructions.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/native_callbacks.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -289,6 +290,11 @@ leave_by_error:
 // ------------------------------------------------------------------------------------------------
 end_frame : {
   // The frame's stack is empty; `result` is its value, or nullptr with an error set.
+  if constexpr (How::kCaptures) {
+    if (frame == entry && frame != recording->first_frame && result != nullptr &&
+        !before_giving(*recording, frame->previous, result))
+      Py_CLEAR(result);
+  }
   statistics.finished++;
   cpython::give_stack(frame, sp);
   caller = frame->previous;
@@ -342,6 +348,11 @@ hand_over_to_end:
   // The instruction ends the frame, and only CPython can do that.
   statistics.finished++;
 continue_in_cpython : {
+  if constexpr (How::kCaptures) {
+    if (frame == entry && frame != recording->first_frame && ip->opcode == Opcode::YIELD_VALUE &&
+        !before_giving(*recording, frame->previous, TOP(1)))
+      goto error;
+  }
   cpython::give_stack(frame, sp);
   cpython::go_on_at(frame, ip->begin());
   caller = frame->previous;

@@ -5,6 +5,7 @@
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
 #include "capture/recording/contents.h"
@@ -184,6 +185,14 @@ static bool is_property(PyObject* object) {
          Py_TYPE(object)->tp_descr_get == PyProperty_Type.tp_descr_get;
 }
 
+// The getter of a property is called with its owner: one in C is looked at like any call.
+static bool before_property(Recording& recording, PyObject* property, PyObject* owner) {
+  const auto getter = Ref<>::steal(PyObject_GetAttrString(property, "fget"));
+  if (!getter) return false;
+  return getter.get() == Py_None || PyFunction_Check(getter.get()) ||
+         before_call_with(recording, getter.get(), &owner, 1);
+}
+
 // A value found on a class that is guarded, and the functions that it leads to.
 bool pin_class_attribute(Recording& recording, PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
@@ -250,7 +259,7 @@ bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* na
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type != nullptr) {
     if (!pin_class_attribute(recording, type, on_type, name)) return false;
-    if (is_property(on_type)) return true;
+    if (is_property(on_type)) return before_property(recording, on_type, owner);
     if (is_of_c(on_type)) return read_through(recording, on_type, owner, name);
     if (PyTuple_Check(owner)) pin_items(recording, owner);  // the fields of named tuples
     if (Py_TYPE(on_type)->tp_descr_set != nullptr)

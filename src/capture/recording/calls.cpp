@@ -1,12 +1,15 @@
 // capture/recording/calls.cpp: what a call may do is decided before it is made.
 #include "capture/recording/calls.h"
 
+#include <algorithm>
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/traits.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/interpreter/calls.h"
 #include "capture/marks/mark.h"
+#include "capture/policy/native_table.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_calls.h"
@@ -19,14 +22,13 @@
 #include "capture/recording/known_objects.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/module_attribute.h"
-#include "capture/recording/native_table.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/results.h"
 #include "capture/recording/symbols.h"
+#include "capture/recording/table_calls.h"
 #include "capture/recording/tensor_attributes.h"
-#include "capture/recording/warnings.h"
 #include "capture/recording/wrappers.h"
 #include "capture/recording/writes.h"
 
@@ -34,8 +36,6 @@ namespace stator {
 
 static bool before_instance_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
                                  Py_ssize_t count);
-static bool before_table_call(Recording& recording, const NativeCall& known, PyObject* function,
-                              PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
 using cpython::Frame;
 
@@ -45,9 +45,15 @@ bool is_cached_function(PyObject* callable) {
 }
 
 bool before_call(Recording& recording, const Instruction& instruction, Frame* frame, PyObject** sp) {
-  recording.keywords = instruction.keywords < 0
-                           ? 0
-                           : PyTuple_GET_SIZE(PyTuple_GET_ITEM(frame->code->co_consts, instruction.keywords));
+  CallSlots& slots = recording.slots;
+  slots = {frame, &instruction, nullptr, nullptr, nullptr, 0, std::move(slots.names)};
+  slots.names.clear();
+  const auto take_names = [&](PyObject* names) {
+    recording.keywords = PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < recording.keywords; i++) slots.names.push_back(PyTuple_GET_ITEM(names, i));
+  };
+  recording.keywords = 0;
+  if (instruction.keywords >= 0) take_names(PyTuple_GET_ITEM(frame->code->co_consts, instruction.keywords));
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
     PyObject*& callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
@@ -71,11 +77,17 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
       recording.keywords = PyDict_GET_SIZE(sp[-1]);
       PyObject *key, *value;
       Py_ssize_t position = 0;
-      while (PyDict_Next(sp[-1], &position, &key, &value)) all.push_back(value);
+      while (PyDict_Next(sp[-1], &position, &key, &value)) {
+        all.push_back(value);
+        slots.names.push_back(key);
+      }
+      slots.dict = &sp[-1];
     }
+    slots.tuple = slot;
+    slots.count = static_cast<Py_ssize_t>(all.size());
     return before_call_with(recording, callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   }
-  if (instruction.opcode == Opcode::CALL_KW) recording.keywords = PyTuple_GET_SIZE(*--sp);
+  if (instruction.opcode == Opcode::CALL_KW) take_names(*--sp);
   PyObject** const base = sp - instruction.argument - 2;
   const bool has_self = cpython::kCallableBelowSelf ? base[1] != nullptr : base[0] != nullptr;
   PyObject*& callable = cpython::kCallableBelowSelf || has_self ? base[0] : base[1];
@@ -83,6 +95,8 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
   if ((recording.has_symbols || recording.capture.has_symbols()) &&
       !before_symbols_are_given(recording, callable, arguments, sp))
     return false;
+  slots.values = arguments;
+  slots.count = sp - arguments;
   return look_through(recording, callable) &&
          before_call_with(recording, callable, arguments, sp - arguments);
 }
@@ -111,13 +125,19 @@ bool before_call_with(Recording& recording, PyObject* callable, PyObject* const*
   return before_instance_call(recording, callable, arguments, count);
 }
 
+static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count) {
+  return std::all_of(arguments, arguments + count,
+                     [&](PyObject* argument) { return read_deep(recording, argument); });
+}
+
 // An object with __call__: where that is a Python function of its class, the class is what must stay.
 static bool before_instance_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
                                  Py_ssize_t count) {
   static PyObject* const call_name = PyUnicode_InternFromString("__call__");
   PyTypeObject* type = Py_TYPE(callable);
   const CallKind kind = recording.domain.classify(callable);
-  if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes) return true;
+  if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes)
+    return read_all(recording, arguments, count);
   if (kind == CallKind::script) return stop(recording, BreakCode::kScriptUnderGrad, type->tp_name);
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
@@ -139,6 +159,8 @@ static bool before_instance_call(Recording& recording, PyObject* callable, PyObj
   if (name == "operator.itemgetter" || name == "operator.attrgetter" || name == "operator.methodcaller")
     return before_getter(recording, callable, arguments, count);
   if (PyWeakref_CheckRefExact(callable)) return read_reference(recording, callable);
+  // What functools.cmp_to_key gave: it keeps its argument.
+  if (name == "functools.KeyWrapper" && is_fresh(recording, callable)) return true;
   if (name == "numpy.ufunc") return before_number_function(recording, callable, arguments, count);
   if (draws_random_numbers(callable)) return stop(recording, BreakCode::kRandomState, text_of_call(callable));
   return stop(recording, BreakCode::kUnknownFunction, std::string("a ") + type->tp_name + " is called");
@@ -203,6 +225,8 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
   Ref<> kept;
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);
+  if (self != nullptr && is_pinned(recording, callable))
+    pin(recording, self, {Origin::attribute, callable, Ref<>::steal(PyUnicode_FromString("__self__"))});
   static PyObject* const call_of_type =
       cpython::own_attribute(&PyType_Type, Ref<>::steal(PyUnicode_InternFromString("__call__")).get());
   if (function == call_of_type) {
@@ -217,8 +241,9 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
   if (self != nullptr && Py_IS_TYPE(function, &PyWrapperDescr_Type) &&
       PyExceptionClass_Check(reinterpret_cast<PyObject*>(PyDescr_TYPE(function)))) {
     const bool writes = PyUnicode_CompareWithASCIIString(PyDescr_NAME(function), "__init__") == 0;
-    return before_table_call(recording, {writes ? NativeEffect::writes_self : NativeEffect::pure}, function,
-                             self, arguments, count);
+    const NativeCall row =
+        writes ? NativeCall{NativeEffect::writes_self, kNothing} : NativeCall{NativeEffect::reads};
+    return before_table_call(recording, row, function, self, arguments, count);
   }
   if (const NativeCall* known = find_native_call(function))
     return before_table_call(recording, *known, function, self, arguments, count);
@@ -229,16 +254,13 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
   switch (recording.domain.classify(callable)) {
     case CallKind::pure:
     case CallKind::modes:
-      return true;
+      return read_all(recording, arguments, count);
     case CallKind::setting:
       return count == 0 ? read_setting(recording, callable)
                         : stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
     case CallKind::tensor:
       if (self != nullptr) look_at(recording, self);
-      for (Py_ssize_t i = 0; i < count; i++) {
-        if (!read_contents(recording, arguments[i])) return false;
-      }
-      return true;
+      return read_all(recording, arguments, count);
     case CallKind::reads:
       return stop(recording, BreakCode::kReadsMemory, text_of_call(callable));
     case CallKind::asks_gradient: {
@@ -267,93 +289,6 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
     return before_class_call(recording, reinterpret_cast<PyTypeObject*>(callable), arguments, count);
   if (imports_plainly(callable)) return before_import_call(recording, arguments, count);
   return stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
-}
-
-static std::string_view method_name(PyObject* function) {
-  const bool is_descriptor =
-      Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
-  const char* name = is_descriptor ? PyUnicode_AsUTF8(PyDescr_NAME(function)) : nullptr;
-  return name != nullptr ? name : "";
-}
-
-static bool before_table_call(Recording& recording, const NativeCall& known, PyObject* function,
-                              PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  std::vector<PyObject*> all;
-  if (self != nullptr) all.push_back(self);
-  all.insert(all.end(), arguments, arguments + count);
-  const auto read_all = [&](size_t from, bool deep = false) {
-    for (size_t i = from; i < all.size(); i++) {
-      if (!(deep ? read_deep(recording, all[i]) : read_contents(recording, all[i]))) return false;
-    }
-    return true;
-  };
-  switch (known.effect) {
-    case NativeEffect::pure:
-      return read_all(0, true);
-    case NativeEffect::shows:
-    case NativeEffect::hashes:
-      for (PyObject* object : all) {
-        if (!(known.effect == NativeEffect::shows ? before_showing(recording, object)
-                                                  : before_hashing(recording, object)))
-          return false;
-      }
-      return read_all(0, true);
-    case NativeEffect::reads_shallow:
-      return read_all(0);
-    case NativeEffect::reads_dict:
-      if (all.size() != 1) return stop(recording, BreakCode::kFrameIntrospection, "vars() of a frame");
-      return read_attribute(recording, all[0], Ref<>::steal(PyUnicode_InternFromString("__dict__")).get());
-    case NativeEffect::asks_registry:
-      return read_all(0) && read_registry(recording);
-    case NativeEffect::acquires:
-    case NativeEffect::releases:
-      // One that is tried, or waited for a while, may not be taken.
-      if (all.empty() || (known.effect == NativeEffect::acquires && all.size() > 1))
-        return stop(recording, BreakCode::kThread, "a lock is tried");
-      return before_lock(recording, known.effect, all[0]);
-    case NativeEffect::asks_exception:
-      return read_handled_exception(recording);
-    case NativeEffect::reduces:
-      return !all.empty() && read_reduced(recording, all[0]);
-    case NativeEffect::reads_item:
-      if (all.size() >= 2)
-        return read_behaviour(recording, all[0]) && read_subscript(recording, all[0], all[1]);
-      return read_all(0);
-    case NativeEffect::reads_attribute:
-      if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(recording, all[0], all[1]);
-      return stop(recording, BreakCode::kUnguardable, "an attribute whose name is no string");
-    case NativeEffect::writes_self:
-      return all.empty() || before_method_write(recording, method_name(function), all.data(), all.size());
-    case NativeEffect::writes_attribute: {
-      if (all.size() < 2 || !PyUnicode_Check(all[1])) return true;  // raises
-      PyObject* value = all.size() == 2 ? nullptr : all[2];
-      const bool is_plain = Py_IS_TYPE(function, &PyWrapperDescr_Type);  // object.__setattr__, not setattr()
-      return is_plain ? before_plain_attribute_write(recording, all[0], all[1], value)
-                      : before_attribute_write(recording, all[0], all[1], value);
-    }
-    case NativeEffect::advances:
-      return all.empty() || before_advancing(recording, all[0]);
-    case NativeEffect::asks_identity:
-      return all.size() != 1 || read_identity(recording, all[0]);
-    case NativeEffect::asks_context:
-      return all.empty() || before_context_read(recording, all[0]);
-    case NativeEffect::draws:
-      return before_draw(recording, function, method_name(function), all);
-    case NativeEffect::warns:
-      return before_warning(recording, all);
-    case NativeEffect::compares_identity:
-      return all.size() != 2 || before_identity(recording, all[0], all[1]);
-    case NativeEffect::asks_type:
-      if (all.size() != 1) return stop(recording, BreakCode::kUnknownFunction, "type() with three arguments");
-      if (!is_fresh(recording, all[0])) {
-        if (!never_changes(recording, all[0]) && !recording.domain.is_tensor(all[0]) &&
-            !read_contents(recording, all[0]))
-          return false;
-        pin(recording, reinterpret_cast<PyObject*>(Py_TYPE(all[0])), {Origin::type_of, all[0], {}});
-      }
-      return true;
-  }
-  return false;
 }
 
 }  // namespace stator

@@ -2,10 +2,11 @@
 #include "capture/recording/class_calls.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/python_class.h"
+#include "capture/policy/native_table.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
-#include "capture/recording/native_table.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
@@ -34,6 +35,16 @@ static bool is_made_by_python(PyTypeObject* type) {
   return true;
 }
 
+// What the C code of a base sees of the arguments that make an instance.
+static Sight sight_of_constructor(PyTypeObject* type) {
+  const auto is_a = [&](PyTypeObject* base) { return PyType_IsSubtype(type, base) != 0; };
+  if (is_a(&PyDict_Type)) return Sight::pairs;
+  if (is_a(&PyList_Type) || is_a(&PyTuple_Type)) return Sight::items;
+  if (PyExceptionClass_Check(reinterpret_cast<PyObject*>(type))) return Sight::nothing;  // keeps them
+  while (type->tp_base != nullptr && cpython::is_python_class(type)) type = type->tp_base;
+  return type == &PyBaseObject_Type ? Sight::nothing : Sight::everything;
+}
+
 bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const* arguments,
                        Py_ssize_t count) {
   // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C
@@ -55,11 +66,9 @@ bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const
         return stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
     }
   }
+  const Sight sight = sight_of_constructor(type);
   for (Py_ssize_t i = 0; i < count; i++) {
-    if (PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PyList_Type) ||
-        PyType_IsSubtype(type, &PyTuple_Type)) {
-      if (!read_contents(recording, arguments[i])) return false;
-    }
+    if (!read_argument(recording, arguments[i], sight)) return false;
   }
   recording.known.constructed.insert(type);
   return read_type(recording, type) && read_type(recording, Py_TYPE(callable));

@@ -1,12 +1,12 @@
 // capture/recording/contents.cpp: what C code may see of an object that it is given.
 #include "capture/recording/contents.h"
 
-#include <unordered_set>
-
+#include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/referents.h"
 #include "capture/cpython/type_alias.h"
+#include "capture/policy/hidden_contents.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/module_attribute.h"
@@ -15,36 +15,119 @@
 #include "capture/recording/type_aliases.h"
 
 namespace stator {
-
-static bool read_view(Recording& recording, PyObject* view);
 namespace {
 
-bool is_dict_view(PyObject* object) {
-  return PyDictKeys_Check(object) || PyDictItems_Check(object) || PyDictValues_Check(object);
+PyTypeObject* type_in(const char* module, const char* name) {
+  Ref<> found = module_attribute(module, name);
+  if (!found) PyErr_Clear();
+  return reinterpret_cast<PyTypeObject*>(found.release());
 }
 
-bool is_deque(PyObject* object) {
-  static PyTypeObject* const type = [] {
-    Ref<> found = module_attribute("_collections", "deque");
-    if (!found) PyErr_Clear();
-    return reinterpret_cast<PyTypeObject*>(found.release());
-  }();
-  return type != nullptr && PyObject_TypeCheck(object, type);
+Ref<> text(const char* name) { return Ref<>::steal(PyUnicode_FromString(name)); }
+
+// Views show a mapping as it is now.
+bool read_view(Recording& recording, PyObject* view) {
+  if (!is_pinned(recording, view)) {
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("a ") + Py_TYPE(view)->tp_name + " of unknown origin is read");
+  }
+  PyObject* mapping = cpython::mapping_of_view(view);
+  if (mapping == nullptr) return stop(recording, BreakCode::kUnguardable, "a view of nothing");
+  pin(recording, mapping, {Origin::attribute, view, text("mapping")});
+  return read_contents(recording, mapping);
+}
+
+// An instance of a class that is no container. Special methods that are Python functions of the class guard
+// what they read as they run.
+bool read_instance(Recording& recording, PyObject* object) {
+  if (hides_contents(Py_TYPE(object))) {
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
+  }
+  if (!read_object(recording, object)) return false;
+  if (PyExceptionInstance_Check(object))
+    read_field(recording, object, &reinterpret_cast<PyBaseExceptionObject*>(object)->args, "args");
+  return true;
+}
+
+bool read_partial(Recording& recording, PyObject* partial) {
+  if (!read_object(recording, partial)) return false;
+  for (const char* name : {"func", "args", "keywords"}) {
+    if (read_member(recording, partial, name) == nullptr)
+      return stop(recording, BreakCode::kUnguardable, "a partial of another make");
+  }
+  return true;
 }
 
 }  // namespace
+
+bool is_deque(PyObject* object) {
+  static PyTypeObject* const type = type_in("_collections", "deque");
+  return type != nullptr && PyObject_TypeCheck(object, type);
+}
+
+bool is_default_dict(PyObject* object) {
+  static PyTypeObject* const type = type_in("_collections", "defaultdict");
+  return type != nullptr && PyObject_TypeCheck(object, type);
+}
+
+bool is_view(PyObject* object) {
+  return PyDictKeys_Check(object) || PyDictItems_Check(object) || PyDictValues_Check(object) ||
+         Py_IS_TYPE(object, &PyDictProxy_Type);
+}
+
+bool is_partial(PyObject* object) {
+  static PyTypeObject* const type = type_in("_functools", "partial");
+  return type != nullptr && PyObject_TypeCheck(object, type);
+}
 
 bool read_behaviour(Recording& recording, PyObject* object) {
   if (recording.domain.is_tensor(object) || never_changes(recording, object)) return true;
   return read_type(recording, Py_TYPE(object));
 }
 
+// The class alone: a list stays one whatever it holds.
+static bool read_kind_of(Recording& recording, PyObject* object) {
+  if (is_constant(object)) return true;
+  const bool may_change = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE &&
+                          !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+  if (PyType_Check(object) || PyModule_Check(object) || recording.domain.is_tensor(object) ||
+      cpython::is_type_alias(object))
+    return read_contents(recording, object);
+  if (!may_change) return true;
+  return reads_freely(recording, object) ? read_type(recording, Py_TYPE(object))
+                                         : read_object(recording, object);
+}
+
+bool read_argument(Recording& recording, PyObject* object, Sight sight) {
+  switch (sight) {
+    case Sight::nothing:
+      return true;
+    case Sight::kind:
+      return read_kind_of(recording, object);
+    case Sight::pairs:
+      if (object == nullptr || !(PyDict_Check(object) || Py_IS_TYPE(object, &PyDictProxy_Type)))
+        return read_deep(recording, object);
+      [[fallthrough]];
+    case Sight::items:
+      return read_contents(recording, object);
+    case Sight::everything:
+      return read_deep(recording, object);
+  }
+  return false;
+}
+
 bool read_contents(Recording& recording, PyObject* object) {
-  if (object == nullptr || never_changes(recording, object) || reads_freely(recording, object) ||
+  if (object == nullptr || is_constant(object)) return true;
+  if (never_changes(recording, object) || reads_freely(recording, object) ||
       recording.domain.is_tensor(object)) {
-    if (object != nullptr && PyTuple_Check(object)) pin_items(recording, object);
-    if (object != nullptr) look_at(recording, object);
-    return object == nullptr || !is_fresh(recording, object) || read_type(recording, Py_TYPE(object));
+    if (PyTuple_Check(object)) pin_items(recording, object);
+    if (PyMethod_Check(object) && is_pinned(recording, object))
+      pin(recording, PyMethod_GET_SELF(object), {Origin::attribute, object, text("__self__")});
+    look_at(recording, object);
+    if (!is_fresh(recording, object)) return true;
+    bool looks = false;
+    return read_type(recording, Py_TYPE(object)) && read_iterator(recording, object, looks);
   }
   if (PyType_Check(object)) {
     recording.classes.give_out(reinterpret_cast<PyTypeObject*>(object));
@@ -65,7 +148,7 @@ bool read_contents(Recording& recording, PyObject* object) {
   if (cpython::is_type_alias(object)) return read_alias(recording, object);
   if (PyAnySet_Check(object) || is_deque(object))
     return read_type(recording, Py_TYPE(object)) && read_items(recording, object);
-  if (is_dict_view(object) || Py_IS_TYPE(object, &PyDictProxy_Type)) return read_view(recording, object);
+  if (is_view(object)) return read_view(recording, object);
   if (PyODict_Check(object)) {
     return (PyODict_CheckExact(object) || read_object(recording, object)) && read_dict(recording, object) &&
            read_order(recording, object);
@@ -75,11 +158,8 @@ bool read_contents(Recording& recording, PyObject* object) {
     return (!is_python_class || read_object(recording, object)) && read_dict(recording, object);
   }
   if (PyList_Check(object)) return read_object(recording, object) && read_list(recording, object);
-  // Instances: their special methods are Python functions of their class, whose own reads are guarded as they
-  // happen.
-  if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) return read_object(recording, object);
-  return stop(recording, BreakCode::kUnguardable,
-              std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
+  if (is_partial(object)) return read_partial(recording, object);
+  return read_instance(recording, object);
 }
 
 void pin_items(Recording& recording, PyObject* tuple) {
@@ -90,59 +170,13 @@ void pin_items(Recording& recording, PyObject* tuple) {
   }
 }
 
-// Views show a mapping as it is now.
-static bool read_view(Recording& recording, PyObject* view) {
-  if (!is_pinned(recording, view)) {
-    return stop(recording, BreakCode::kUnguardable,
-                std::string("a ") + Py_TYPE(view)->tp_name + " of unknown origin is read");
-  }
-  PyObject* mapping = cpython::mapping_of_view(view);
-  if (mapping == nullptr) return stop(recording, BreakCode::kUnguardable, "a view of nothing");
-  pin(recording, mapping, {Origin::attribute, view, Ref<>::steal(PyUnicode_FromString("mapping"))});
-  return read_contents(recording, mapping);
-}
-
-bool read_deep(Recording& recording, PyObject* object) {
-  if (!read_contents(recording, object)) return false;
-  const auto is_container = [](PyObject* item) {
-    return PyTuple_Check(item) || PyList_Check(item) || PyDict_Check(item) || PyAnySet_Check(item) ||
-           is_deque(item) || PyDictValues_Check(item);
-  };
-  if (object == nullptr || !is_container(object)) return true;
-  std::vector<PyObject*> left{object};
-  std::unordered_set<PyObject*> seen{object};
-  const auto look_into = [&](PyObject* item) {
-    if (is_constant(item) || recording.domain.is_tensor(item) || !is_known(recording, item)) return true;
-    if (!is_container(item) || !seen.insert(item).second) return true;
-    left.push_back(item);
-    return read_contents(recording, item);
-  };
-  while (!left.empty()) {
-    PyObject* container = left.back();
-    left.pop_back();
-    if (PyDictValues_Check(container)) container = cpython::mapping_of_view(container);
-    if (container == nullptr) continue;
-    if (PyDict_Check(container)) {
-      PyObject *key, *value;
-      Py_ssize_t position = 0;
-      while (PyDict_Next(container, &position, &key, &value)) {
-        if (!look_into(key) || !look_into(value)) return false;
-      }
-    } else if (PyAnySet_Check(container) || is_deque(container)) {
-      for (const ExpectedValue& item : expect_items(container)) {
-        if (!look_into(item.object)) return false;
-      }
-    } else {
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); i++) {
-        if (!look_into(PySequence_Fast_GET_ITEM(container, i))) return false;
-      }
-    }
-  }
-  return true;
-}
-
-// container[key], read or asked for by `in`.
 bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
+  if (recording.domain.is_tensor(container)) {
+    look_at(recording, container);
+    return read_index(recording, key);
+  }
+  // A key of the program's own class is hashed and compared.
+  if (!is_constant(key) && !read_deep(recording, key)) return false;
   if (PyDict_CheckExact(container)) return read_dict_item(recording, container, key);
   if (PyODict_CheckExact(container)) return read_dict_item(recording, container, key);
   if (is_default_dict(container) && !is_fresh(recording, container)) {
@@ -153,20 +187,34 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
   if (Py_IS_TYPE(container, &PyDictProxy_Type) && is_pinned(recording, container)) {
     PyObject* mapping = cpython::mapping_of_view(container);
     if (mapping != nullptr && PyDict_CheckExact(mapping)) {
-      pin(recording, mapping, {Origin::attribute, container, Ref<>::steal(PyUnicode_FromString("mapping"))});
+      pin(recording, mapping, {Origin::attribute, container, text("mapping")});
       return read_dict_item(recording, mapping, key);
     }
   }
-  return read_contents(recording, container) && read_contents(recording, key);
+  return read_contents(recording, container);
 }
 
-bool is_default_dict(PyObject* object) {
-  static PyTypeObject* const type = [] {
-    Ref<> found = module_attribute("_collections", "defaultdict");
-    if (!found) PyErr_Clear();
-    return reinterpret_cast<PyTypeObject*>(found.release());
-  }();
-  return type != nullptr && PyObject_TypeCheck(object, type);
+// Sequences inside of an index become tensors by their values, also by those of tensors in them, which the
+// graph does not see.
+static bool holds_tensor(const Recording& recording, PyObject* sequence) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence, i);
+    if (recording.domain.is_tensor(item)) return true;
+    if ((PyList_Check(item) || PyTuple_Check(item)) && holds_tensor(recording, item)) return true;
+  }
+  return false;
+}
+
+bool read_index(Recording& recording, PyObject* key) {
+  if (is_constant(key) || recording.domain.is_tensor(key)) return read_contents(recording, key);
+  if (!read_deep(recording, key)) return false;
+  if (!PyTuple_Check(key) && !PyList_Check(key)) return true;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(key); i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(key, i);
+    if ((PyList_Check(item) || PyTuple_Check(item)) && holds_tensor(recording, item))
+      return stop(recording, BreakCode::kReadsMemory, "tensors in a sequence inside of an index");
+  }
+  return true;
 }
 
 }  // namespace stator

@@ -2,19 +2,34 @@
 #ifndef STATOR_CAPTURE_RECORDING_CONTENTS_H
 #define STATOR_CAPTURE_RECORDING_CONTENTS_H
 
+#include "capture/policy/native_row.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
 
-bool read_subscript(Recording& recording, PyObject* container, PyObject* key);
-// What C code may see of an operand: its items, not what is inside of those.
+// As deep as a row says.
+bool read_argument(Recording& recording, PyObject* object, Sight sight);
+// Which items it has, and its class; not what is inside of its items.
 bool read_contents(Recording& recording, PyObject* object);
-// The same for code that compares, formats or hashes, and so looks into containers inside of containers.
+// Everything that C code may reach from it: for code that compares, formats, hashes or converts. Linear in
+// what is reached, and what was walked through is not walked through again until it is written to.
 bool read_deep(Recording& recording, PyObject* object);
+// What an iterator made here reads when it is advanced. `looks` becomes true where it looks at values that
+// Python code gives it, and does not only pass them on.
+bool read_iterator(Recording& recording, PyObject* iterator, bool& looks);
+// container[key], read or asked for by `in`.
+bool read_subscript(Recording& recording, PyObject* container, PyObject* key);
+// What a tensor is indexed with.
+bool read_index(Recording& recording, PyObject* key);
 // A special method of the object's type is about to be used.
 bool read_behaviour(Recording& recording, PyObject* object);
 void pin_items(Recording& recording, PyObject* tuple);
+
 bool is_default_dict(PyObject* object);
+bool is_deque(PyObject* object);
+// A view of a mapping, which shows it as it is now.
+bool is_view(PyObject* object);
+bool is_partial(PyObject* object);
 
 }  // namespace stator
 

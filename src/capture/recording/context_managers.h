@@ -3,7 +3,7 @@
 #ifndef STATOR_CAPTURE_RECORDING_CONTEXT_MANAGERS_H
 #define STATOR_CAPTURE_RECORDING_CONTEXT_MANAGERS_H
 
-#include "capture/recording/native_table.h"
+#include "capture/policy/native_table.h"
 #include "capture/recording/recording.h"
 
 namespace stator {

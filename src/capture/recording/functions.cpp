@@ -114,6 +114,7 @@ bool may_outlive(Recording& recording, PyObject* object) {
 }
 
 bool entering(Recording& recording, cpython::Frame* frame, PyObject* first_argument) {
+  if (is_callback_code(frame->code)) return true;  // made here, around a callable that C code was given
   recording.stack.entered(frame);
   recording.capture.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
   PyObject* function = reinterpret_cast<PyObject*>(frame->function);

@@ -5,6 +5,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/places.h"
+#include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -103,6 +104,7 @@ static bool all_inside(PyObject* object, Visit&& visit) {
     }
     return true;
   }
+  if (PyAnySet_Check(object)) return each_item(object, visit);
   return !PyMethod_Check(object) || visit(PyMethod_GET_SELF(object));
 }
 
@@ -115,6 +117,9 @@ bool before_showing(Recording& recording, PyObject* object) {
   if (shows_address && reads_freely(recording, object))
     return stop(recording, BreakCode::kUnguardable,
                 std::string("the address of a ") + type->tp_name + " is shown");
+  if (PyFunction_Check(object) && is_pinned(recording, object))
+    read_field(recording, object, &reinterpret_cast<PyFunctionObject*>(object)->func_qualname,
+               "__qualname__");
   if (Py_EnterRecursiveCall(" while an object is looked at")) return false;
   const bool shown = all_inside(object, [&](PyObject* inner) { return before_showing(recording, inner); });
   Py_LeaveRecursiveCall();

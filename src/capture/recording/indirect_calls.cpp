@@ -53,6 +53,7 @@ bool before_partial(Recording& recording, PyObject* partial, PyObject* const* ar
   PyObject *key, *value;
   Py_ssize_t position = 0;
   while (PyDict_Next(named.get(), &position, &key, &value)) all.push_back(value);
+  recording.slots = {};  // its arguments are others
   recording.keywords += PyDict_GET_SIZE(named.get());
   return before_call_with(recording, inner.get(), all.data(), static_cast<Py_ssize_t>(all.size()));
 }
@@ -211,11 +212,19 @@ bool before_subscript(Recording& recording, PyObject* container, PyObject* key) 
     if (found == nullptr && PyErr_Occurred()) return false;
     if (found == nullptr) {
       expect_result(recording, PendingResult::made);
-      if (is_fresh(recording, container)) return read_contents(recording, container);
+      recording.walked.written(container);
       // That it is missing, and what makes it, is relied on.
-      return is_writable(recording, container) &&
-             read_attribute(recording, container, text("default_factory").get()) &&
-             read_dict_item(recording, container, key) && before_key_write(recording, container, key);
+      if (!is_fresh(recording, container) &&
+          !(is_writable(recording, container) &&
+            read_attribute(recording, container, text("default_factory").get()) &&
+            read_dict_item(recording, container, key) && before_key_write(recording, container, key)))
+        return false;
+      if (!read_contents(recording, container) || !read_deep(recording, key)) return false;
+      const auto factory = Ref<>::steal(PyObject_GetAttrString(container, "default_factory"));
+      if (!factory) return false;
+      if (factory.get() != Py_None && !before_call_with(recording, factory.get(), nullptr, 0)) return false;
+      expect_result(recording, PendingResult::made);
+      return true;
     }
   }
   expect_result(recording);

@@ -123,10 +123,13 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
       expect_result(recording);
       return read_contents(recording, TOP(3));
     case Opcode::STORE_SUBSCR:
-      return before_item_write(recording, TOP(2), TOP(1), false);
+      return before_item_write(recording, TOP(2), TOP(1), false, TOP(3));
     case Opcode::DELETE_SUBSCR:
       return before_item_write(recording, TOP(2), TOP(1), true);
     case Opcode::STORE_SLICE:
+      // The bounds, and what is put there.
+      if (!read_deep(recording, TOP(2)) || !read_deep(recording, TOP(1)) || !read_contents(recording, TOP(4)))
+        return false;
       if (recording.domain.is_tensor(TOP(3))) return true;
       return PyList_CheckExact(TOP(3)) && is_writable(recording, TOP(3))
                  ? before_whole_write(recording, TOP(3))

@@ -24,8 +24,10 @@
 #include "capture/recording/held_locks.h"
 #include "capture/recording/journal.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/native_callbacks.h"
 #include "capture/recording/placed_values.h"
 #include "capture/recording/results.h"
+#include "capture/recording/walked_objects.h"
 
 namespace stator {
 
@@ -57,6 +59,9 @@ struct Recording {
   std::vector<PendingResult> pending;
   PyObject** stored = nullptr;  // where the value lies that an instruction is about to write
   Py_ssize_t keywords = 0;      // of the call that is looked at: so many of its last arguments have names
+  CallSlots slots;
+  std::vector<NativeUse> uses;
+  WalkedObjects walked;
 
   // Values that change between calls. The pointers outlive the capture.
   bool has_symbols = false;

@@ -15,6 +15,9 @@
 namespace stator {
 
 void expect_result(Recording& recording, PendingResult::Kind kind) {
+  // An instruction that leads to several calls has one result.
+  if (!recording.pending.empty() && recording.pending.back().frame == recording.frame)
+    recording.pending.pop_back();
   recording.pending.push_back({recording.frame, kind, {}, 1});
 }
 

@@ -26,7 +26,9 @@
 namespace stator {
 namespace {
 
-bool is_deque(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "collections.deque"; }
+bool is_plain_deque(PyObject* object) {
+  return std::string_view(Py_TYPE(object)->tp_name) == "collections.deque";
+}
 
 // A class whose method of this name is Python code: it is captured as it runs.
 bool has_python_method(PyTypeObject* type, const char* name) {
@@ -60,6 +62,7 @@ objobjargproc subscript_writer(PyTypeObject* type) {
 }  // namespace
 
 bool before_write(Recording& recording, PyObject* object, const char* what) {
+  recording.walked.written(object);
   if (is_fresh(recording, object)) return true;
   return stop(recording, BreakCode::kOutsideEffect,
               std::string(what) + " of an object that existed before (" + source(recording, object) + ")");
@@ -67,8 +70,16 @@ bool before_write(Recording& recording, PyObject* object, const char* what) {
 
 // Taking a value out of an iterator writes to it. One of the program's own classes does so in Python code.
 bool before_advancing(Recording& recording, PyObject* iterator) {
-  if (is_known(recording, iterator) && has_python_method(Py_TYPE(iterator), "__next__"))
+  bool looks = false;
+  if (is_known(recording, iterator) && has_python_method(Py_TYPE(iterator), "__next__")) {
+    note_use(recording, looks);
     return read_behaviour(recording, iterator);
+  }
+  if (is_fresh(recording, iterator)) {
+    if (!read_iterator(recording, iterator, looks)) return false;
+    note_use(recording, looks);
+    return true;
+  }
   return before_write(recording, iterator, "an iterator");
 }
 
@@ -80,6 +91,7 @@ bool before_replacing(Recording& recording, PyObject* old) {
 }
 
 bool before_key_write(Recording& recording, PyObject* container, PyObject* given_key) {
+  recording.walked.written(container);
   if (is_fresh(recording, container)) return true;
   const Ref<> plain = key_of(recording, given_key);
   PyObject* key = plain.get();
@@ -95,6 +107,7 @@ bool before_key_write(Recording& recording, PyObject* container, PyObject* given
 }
 
 bool before_whole_write(Recording& recording, PyObject* container) {
+  recording.walked.written(container);
   if (is_fresh(recording, container)) return true;
   // What it becomes depends on what it was.
   if (!read_contents(recording, container)) return false;
@@ -121,6 +134,7 @@ bool before_whole_write(Recording& recording, PyObject* container) {
 }
 
 static bool before_list_write(Recording& recording, PyObject* list, PyObject* index) {
+  recording.walked.written(list);
   if (is_fresh(recording, list)) return true;
   if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
   Py_ssize_t at = PyLong_AsSsize_t(index);
@@ -134,8 +148,15 @@ static bool before_list_write(Recording& recording, PyObject* list, PyObject* in
   return before_replacing(recording, PyList_GET_ITEM(list, at)) && recording.journal.list_item(list, at);
 }
 
-bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes) {
-  if (recording.domain.is_tensor(container) || is_fresh(recording, container)) return true;
+bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,
+                       PyObject* value) {
+  recording.walked.written(container);
+  if (recording.domain.is_tensor(container)) return read_index(recording, key) && read_deep(recording, value);
+  // A key of the program's own class is hashed and compared, and what a slice is replaced by is iterated
+  // over.
+  if (!is_constant(key) && !read_deep(recording, key)) return false;
+  if (PySlice_Check(key) && !read_contents(recording, value)) return false;
+  if (is_fresh(recording, container)) return read_behaviour(recording, container);
   PyTypeObject* type = Py_TYPE(container);
   if (has_python_method(type, removes ? "__delitem__" : "__setitem__"))
     return read_behaviour(recording, container);
@@ -157,6 +178,7 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
 
 bool before_in_place(Recording& recording, PyObject* left, PyObject* right, int operation) {
   constexpr int kAdd = 13;  // NB_INPLACE_ADD
+  recording.walked.written(left);
   if (never_changes(recording, left) || recording.domain.is_tensor(left) || is_fresh(recording, left))
     return true;
   if (PyList_CheckExact(left) && is_writable(recording, left))
@@ -253,17 +275,11 @@ static bool before_update(Recording& recording, PyObject* dict, PyObject* const*
   return true;
 }
 
-// A C method that writes to its first argument.
+// A C method that writes to its first argument. What it looks at is read already.
 bool before_method_write(Recording& recording, std::string_view method, PyObject* const* arguments,
                          size_t count) {
   PyObject* self = arguments[0];
-  // Functions of modules (heapq, bisect) compare what they sort in.
-  const bool compares = method.empty() || method == "sort" || method == "remove";
-  if (compares && !read_deep(recording, self)) return false;
-  for (size_t i = 1; i < count; i++) {
-    if (!(compares ? read_deep(recording, arguments[i]) : read_contents(recording, arguments[i])))
-      return false;
-  }
+  recording.walked.written(self);
   if (is_fresh(recording, self)) return true;
   if (!is_writable(recording, self)) return before_write(recording, self, "the contents");
   const bool has_key = count >= 2;
@@ -279,7 +295,7 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
   } else if (PySet_Check(self)) {
     if (has_key && (method == "add" || method == "discard"))
       return before_key_write(recording, self, arguments[1]);
-  } else if (is_deque(self)) {
+  } else if (is_plain_deque(self)) {
     if (has_key && (method == "append" || method == "appendleft"))
       return recording.journal.deque_push(self, method == "appendleft", arguments[1]);
   }

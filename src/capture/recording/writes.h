@@ -15,7 +15,9 @@ bool before_advancing(Recording& recording, PyObject* iterator);
 bool before_replacing(Recording& recording, PyObject* old);
 bool before_key_write(Recording& recording, PyObject* container, PyObject* key);
 bool before_whole_write(Recording& recording, PyObject* container);
-bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes);
+// `value` is nullptr where an item is removed.
+bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,
+                       PyObject* value = nullptr);
 bool before_in_place(Recording& recording, PyObject* left, PyObject* right, int operation);
 // `value` is nullptr where the attribute is deleted.
 bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);

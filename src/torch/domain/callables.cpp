@@ -21,6 +21,7 @@
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/scripted.h"
 #include "torch/domain/seeds.h"
+#include "torch/domain/tensor_data.h"
 #include "torch/domain/transforms.h"
 
 namespace stator {
@@ -159,7 +160,7 @@ CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
   if (is_question_without_device(callable)) return CallKind::pure;
   if (is_new_tensor(callable) || is_known_list(callable) || is_legacy_tensor(callable) ||
-      is_asking_for_view(callable))
+      is_asking_for_view(callable) || is_data_constructor(callable))
     return CallKind::tensor;
   if (marks_region(callable)) return CallKind::region;
   if (is_engine_call(callable) || is_parameter_maker(callable) || is_seed_call(callable))

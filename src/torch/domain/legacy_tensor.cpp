@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "capture/cpython/type_dict.h"
+#include "torch/domain/tensor_data.h"
 #include "torch/imported_module.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
@@ -41,6 +42,7 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
   if (count == 1 && names == nullptr && THPVariable_Check(arguments[0]))
     return PyObject_Vectorcall(original, arguments, 1, nullptr);
   const bool from_list = count == 1 && is_plain_list(arguments[0]);
+  if (from_list && has_unseen_tensors(arguments[0])) return nullptr;
   const bool from_sizes = count > 0 && std::all_of(arguments, arguments + count,
                                                    [](PyObject* size) { return PyLong_Check(size); });
   if ((names != nullptr && PyTuple_GET_SIZE(names) != 0) || !(from_list || from_sizes))

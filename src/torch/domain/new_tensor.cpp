@@ -9,6 +9,7 @@
 
 #include "capture/recording/module_attribute.h"
 #include "torch/domain/sym_python.h"
+#include "torch/domain/tensor_data.h"
 #include "torch/domain/tensor_method.h"
 #include "torch/session.h"
 #include "torch/tracer.h"
@@ -32,6 +33,7 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
   PyObject* self = is_bound ? PyCFunction_GET_SELF(original) : count > 0 ? arguments[0] : nullptr;
   const Py_ssize_t first = is_bound ? 0 : 1;
   const bool is_usual = self != nullptr && is_tensor(self) && count == first + 1;
+  if (is_usual && has_unseen_tensors(arguments[first])) return nullptr;
   if (!is_usual || as_tracer(THPVariable_Unpack(self)) == nullptr)
     return PyObject_Vectorcall(original, arguments, static_cast<size_t>(count), names);
   if (is_tensor(arguments[first])) {  // warns in words of its own

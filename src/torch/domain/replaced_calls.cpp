@@ -9,6 +9,7 @@
 #include "torch/domain/made_parameter.h"
 #include "torch/domain/new_tensor.h"
 #include "torch/domain/seeds.h"
+#include "torch/domain/tensor_data.h"
 #include "torch/domain/transforms.h"
 
 namespace stator {
@@ -30,7 +31,7 @@ Ref<> called_in_place_of(PyObject* callable) {
     asked(asks_engine, records_seed, makes_region);
   } else {
     asked(records_seed, makes_parameter, calls_custom_function, asks_without_device, makes_new_tensor,
-          makes_legacy_tensor, makes_known_list, asks_for_view);
+          makes_legacy_tensor, makes_known_list, asks_for_view, makes_from_data);
   }
   return found;
 }
