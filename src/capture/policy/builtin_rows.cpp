@@ -15,7 +15,7 @@ constexpr NativeRow kRows[] = {
     {"builtins", "ascii format repr str", shows},
     {"builtins", "hash", hashes},
     {"builtins", "callable", reads, all_of(Sight::kind)},
-    {"builtins", "isinstance issubclass", reads, {Sight::kind, Sight::items, Sight::items}},
+    {"builtins", "isinstance issubclass", reads, {Sight::kind, Sight::everything, Sight::nothing}},
     {"builtins", "len bool tuple list range enumerate zip reversed", reads, kItems},
     {"builtins", "iter", reads, {Sight::items}, {0, nullptr, 0, true, false, 2}},
     {"builtins", "dict", reads, {Sight::pairs, Sight::nothing, Sight::nothing}},

@@ -46,7 +46,8 @@ constexpr NativeRow kRows[] = {
     {"builtins.set",
      "add update discard remove difference_update intersection_update symmetric_difference_update __init__ "
      "__ior__ __iand__ __isub__ __ixor__",
-     writes_self, kHashes},
+     writes_self,
+     {nothing, everything, everything}},
     {"builtins.set", "pop clear", writes_self, kKeeps},
     {"builtins.frozenset",
      "__and__ __contains__ __eq__ __ge__ __gt__ __hash__ __le__ __lt__ __ne__ __new__ __or__ __rand__ "
@@ -71,8 +72,6 @@ constexpr NativeRow kRows[] = {
     {"builtins.dict", "pop setdefault __setitem__ __delitem__", writes_self, kHashes},
     {"builtins.dict", "popitem clear", writes_self, kKeeps},
 
-    {"collections.OrderedDict", "get __contains__", reads_item},
-    {"collections.OrderedDict", "__getitem__", reads_subscript},
     {"collections.OrderedDict", "keys values items copy __iter__ __reversed__", reads, kItems},
     {"collections.OrderedDict", "__or__ __ror__", reads, all_of(pairs)},
     {"collections.OrderedDict", "fromkeys", reads, {nothing, everything, nothing}},
@@ -100,8 +99,8 @@ constexpr NativeRow kRows[] = {
     {"_collections.defaultdict", "__or__", reads, all_of(pairs)},
 
     {"_heapq", "heappush heappop heapify heapreplace heappushpop", writes_self},
-    {"_bisect", "insort_left insort_right insort", writes_self, {}, kSortKey},
-    {"_bisect", "bisect_left bisect_right bisect", reads, {}, {-1, "key", 1}},
+    {"_bisect", "insort_left insort_right", writes_self, {}, kSortKey},
+    {"_bisect", "bisect_left bisect_right", reads, {}, {-1, "key", 1}},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // capture/policy/hidden_contents.cpp: classes whose instances hold what only C code knows.
 #include "capture/policy/hidden_contents.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "capture/cpython/python_class.h"
@@ -45,6 +46,25 @@ bool is_immutable(const PyTypeObject* type) {
 }
 
 }  // namespace
+
+bool shows_referents(const PyTypeObject* type) {
+  static constexpr std::string_view kNames[] = {
+      "functools.partial",
+      "functools.KeyWrapper",
+      "operator.itemgetter",
+      "operator.attrgetter",
+      "operator.methodcaller",
+      "types.SimpleNamespace",
+      "types.GenericAlias",
+      "types.UnionType",
+      "classmethod",
+      "staticmethod",
+      "property",
+  };
+  const bool is_python_class = type->tp_flags & Py_TPFLAGS_HEAPTYPE && cpython::is_python_class(type);
+  return !is_python_class &&
+         std::find(std::begin(kNames), std::end(kNames), type->tp_name) != std::end(kNames);
+}
 
 bool hides_contents(PyTypeObject* type) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;

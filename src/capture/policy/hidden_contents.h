@@ -11,6 +11,10 @@ namespace stator {
 // of Python classes alone hide nothing; nor does an object that can only be told from others.
 bool hides_contents(PyTypeObject* type);
 
+// Whether C code that shows, compares or calls an instance goes on to the objects that it holds: getters,
+// descriptors and partials.
+bool shows_referents(const PyTypeObject* type);
+
 }  // namespace stator
 
 #endif

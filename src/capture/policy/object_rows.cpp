@@ -10,7 +10,8 @@ using enum Sight;
 constexpr NativeRow kRows[] = {
     {"builtins.object", "__init__", writes_self, kNothing},
     {"builtins.object", "__new__ __init_subclass__", reads, kNothing},
-    {"builtins.object", "__eq__ __ne__", reads, all_of(kind)},
+    {"builtins.object", "__eq__", reads, all_of(kind)},
+    {"builtins.object", "__ne__", reads},
     {"builtins.object", "__repr__ __str__ __format__", shows},
     {"builtins.object", "__hash__", hashes},
     {"builtins.object", "__reduce_ex__", reduces},
@@ -31,7 +32,7 @@ constexpr NativeRow kRows[] = {
     {"types.GenericAlias", "__new__", reads, kItems},
     {"types.ModuleType", "__getattribute__", reads_attribute},
     {"types.FunctionType", "__get__", reads, all_of(kind)},
-    {"types.MethodType", "__get__ __eq__ __ne__", reads, all_of(kind)},
+    {"types.MethodType", "__eq__ __ne__", reads, all_of(kind)},
     {"types.MethodType", "__hash__", hashes},
     {"types.MappingProxyType", "get __contains__", reads_item},
     {"types.MappingProxyType", "__getitem__", reads_subscript},

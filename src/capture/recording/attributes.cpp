@@ -262,8 +262,13 @@ bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* na
     if (is_property(on_type)) return before_property(recording, on_type, owner);
     if (is_of_c(on_type)) return read_through(recording, on_type, owner, name);
     if (PyTuple_Check(owner)) pin_items(recording, owner);  // the fields of named tuples
-    if (Py_TYPE(on_type)->tp_descr_set != nullptr)
-      return true;  // a descriptor of the program's: its code is captured
+    // A descriptor of the program's: its code is captured. One in C may look anywhere.
+    if (Py_TYPE(on_type)->tp_descr_set != nullptr) {
+      return is_fresh(recording, owner) || cpython::is_python_class(Py_TYPE(on_type)) ||
+             std::string_view(Py_TYPE(on_type)->tp_name).ends_with("._tuplegetter") ||
+             stop(recording, BreakCode::kUnguardable,
+                  std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
+    }
   }
   if (is_fresh(recording, owner)) return true;
   PyObject** slot = _PyObject_GetDictPtr(owner);

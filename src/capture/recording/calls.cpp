@@ -64,7 +64,7 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
       // Anything else is made a tuple by the call; done here, its items can be looked at before.
       if (Py_TYPE(*slot)->tp_iter == nullptr && !PySequence_Check(*slot))
         return stop(recording, BreakCode::kException, "star arguments that are no iterable");
-      if (PyIter_Check(*slot) && !before_write(recording, *slot, "an iterator")) return false;
+      if (PyIter_Check(*slot) && !before_advancing(recording, *slot)) return false;
       auto tuple = Ref<>::steal(PySequence_Tuple(*slot));
       if (!tuple) return false;
       recording.frame = frame;  // frames of a generator came and went

@@ -1,6 +1,8 @@
 // capture/recording/contents.cpp: what C code may see of an object that it is given.
 #include "capture/recording/contents.h"
 
+#include <iterator>
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/ordered_dict.h"
@@ -27,14 +29,38 @@ Ref<> text(const char* name) { return Ref<>::steal(PyUnicode_FromString(name)); 
 
 // Views show a mapping as it is now.
 bool read_view(Recording& recording, PyObject* view) {
-  if (!is_pinned(recording, view)) {
+  if (!is_pinned(recording, view) && !is_fresh(recording, view)) {
     return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(view)->tp_name + " of unknown origin is read");
   }
   PyObject* mapping = cpython::mapping_of_view(view);
   if (mapping == nullptr) return stop(recording, BreakCode::kUnguardable, "a view of nothing");
-  pin(recording, mapping, {Origin::attribute, view, text("mapping")});
+  if (shows_class(recording, view)) return true;
+  if (is_pinned(recording, view)) pin(recording, mapping, {Origin::attribute, view, text("mapping")});
   return read_contents(recording, mapping);
+}
+
+// A special method that is no Python function of the class, nor one that C code gave it: whoever calls it is
+// not seen.
+const char* foreign_special_method(PyTypeObject* type) {
+  static constexpr const char* kNames[] = {
+      "__bool__",   "__len__",      "__eq__",      "__ne__",    "__lt__",     "__le__",
+      "__gt__",     "__ge__",       "__hash__",    "__repr__",  "__str__",    "__iter__",
+      "__next__",   "__contains__", "__getitem__", "__index__", "__int__",    "__float__",
+      "__format__", "__add__",      "__radd__",    "__mul__",   "__setitem__"};
+  static PyObject* const* const names = [] {
+    static PyObject* made[std::size(kNames)];
+    for (size_t i = 0; i < std::size(kNames); i++) made[i] = PyUnicode_InternFromString(kNames[i]);
+    return made;
+  }();
+  for (size_t i = 0; i < std::size(kNames); i++) {
+    PyObject* method = _PyType_Lookup(type, names[i]);
+    if (method == nullptr || method == Py_None || PyFunction_Check(method) ||
+        Py_IS_TYPE(method, &PyWrapperDescr_Type) || Py_IS_TYPE(method, &PyMethodDescr_Type))
+      continue;
+    return kNames[i];
+  }
+  return nullptr;
 }
 
 // An instance of a class that is no container. Special methods that are Python functions of the class guard
@@ -45,6 +71,11 @@ bool read_instance(Recording& recording, PyObject* object) {
                 std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }
   if (!read_object(recording, object)) return false;
+  if (recording.walked.insert(Py_TYPE(object))) {
+    if (const char* method = foreign_special_method(Py_TYPE(object)))
+      return stop(recording, BreakCode::kUnknownFunction,
+                  std::string(method) + " of a " + Py_TYPE(object)->tp_name + " is no function");
+  }
   if (PyExceptionInstance_Check(object))
     read_field(recording, object, &reinterpret_cast<PyBaseExceptionObject*>(object)->args, "args");
   return true;
@@ -74,6 +105,13 @@ bool is_default_dict(PyObject* object) {
 bool is_view(PyObject* object) {
   return PyDictKeys_Check(object) || PyDictItems_Check(object) || PyDictValues_Check(object) ||
          Py_IS_TYPE(object, &PyDictProxy_Type);
+}
+
+bool shows_class(const Recording& recording, PyObject* view) {
+  if (!Py_IS_TYPE(view, &PyDictProxy_Type) || !is_fresh(recording, view)) return false;
+  PyObject* mapping = cpython::mapping_of_view(view);
+  return mapping != nullptr &&
+         (!is_known(recording, mapping) || recording.classes.class_with(mapping) != nullptr);
 }
 
 bool is_partial(PyObject* object) {
@@ -119,6 +157,7 @@ bool read_argument(Recording& recording, PyObject* object, Sight sight) {
 
 bool read_contents(Recording& recording, PyObject* object) {
   if (object == nullptr || is_constant(object)) return true;
+  if (is_view(object)) return read_view(recording, object);
   if (never_changes(recording, object) || reads_freely(recording, object) ||
       recording.domain.is_tensor(object)) {
     if (PyTuple_Check(object)) pin_items(recording, object);
@@ -148,7 +187,6 @@ bool read_contents(Recording& recording, PyObject* object) {
   if (cpython::is_type_alias(object)) return read_alias(recording, object);
   if (PyAnySet_Check(object) || is_deque(object))
     return read_type(recording, Py_TYPE(object)) && read_items(recording, object);
-  if (is_view(object)) return read_view(recording, object);
   if (PyODict_Check(object)) {
     return (PyODict_CheckExact(object) || read_object(recording, object)) && read_dict(recording, object) &&
            read_order(recording, object);
@@ -184,10 +222,12 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
     if (found == nullptr && PyErr_Occurred()) return false;
     return read_dict_item(recording, container, key);
   }
-  if (Py_IS_TYPE(container, &PyDictProxy_Type) && is_pinned(recording, container)) {
+  if (Py_IS_TYPE(container, &PyDictProxy_Type) && !shows_class(recording, container) &&
+      (is_pinned(recording, container) || is_fresh(recording, container))) {
     PyObject* mapping = cpython::mapping_of_view(container);
     if (mapping != nullptr && PyDict_CheckExact(mapping)) {
-      pin(recording, mapping, {Origin::attribute, container, text("mapping")});
+      if (is_pinned(recording, container))
+        pin(recording, mapping, {Origin::attribute, container, text("mapping")});
       return read_dict_item(recording, mapping, key);
     }
   }

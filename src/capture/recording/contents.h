@@ -29,6 +29,8 @@ bool is_default_dict(PyObject* object);
 bool is_deque(PyObject* object);
 // A view of a mapping, which shows it as it is now.
 bool is_view(PyObject* object);
+// What `vars(SomeClass)` gave: the guard on the class covers it.
+bool shows_class(const Recording& recording, PyObject* view);
 bool is_partial(PyObject* object);
 
 }  // namespace stator

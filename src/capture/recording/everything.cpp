@@ -3,7 +3,10 @@
 // A walk over the object graph: containers nested to any depth, what views and iterators made here lead to,
 // and the classes of instances, whose special methods C code calls. It ends at instances: C code comes to
 // their attributes through Python code, which is captured as it runs.
+#include <algorithm>
+
 #include "capture/cpython/referents.h"
+#include "capture/policy/hidden_contents.h"
 #include "capture/policy/iterators.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
@@ -28,6 +31,11 @@ void add_referents(PyObject* object, Objects& found) {
 void add_iterated(Recording& recording, PyObject* iterator, Objects& found) {
   const size_t first = found.size();
   add_referents(iterator, found);
+  for (size_t i = first, end = found.size(); i < end; i++) {
+    if (!PyTuple_CheckExact(found[i])) continue;  // of several iterators
+    PyObject** const items = PySequence_Fast_ITEMS(found[i]);
+    found.insert(found.end(), items, items + PyTuple_GET_SIZE(found[i]));
+  }
   for (size_t i = first; i < found.size(); i++) {
     if (iterator_kind(found[i]) != nullptr && !is_known(recording, found[i])) make_fresh(recording, found[i]);
   }
@@ -48,7 +56,8 @@ void add_reached(Recording& recording, PyObject* object, Objects& found) {
   } else if (PyAnySet_Check(object) || is_deque(object)) {
     for (const ExpectedValue& item : expect_items(object)) found.push_back(item.object);
   } else if (is_view(object)) {
-    if (PyObject* mapping = cpython::mapping_of_view(object)) found.push_back(mapping);
+    PyObject* mapping = shows_class(recording, object) ? nullptr : cpython::mapping_of_view(object);
+    if (mapping != nullptr) found.push_back(mapping);
   } else if (PyMethod_Check(object)) {
     found.push_back(PyMethod_GET_SELF(object));
   } else if (PySlice_Check(object)) {
@@ -59,7 +68,7 @@ void add_reached(Recording& recording, PyObject* object, Objects& found) {
   } else if (PyExceptionInstance_Check(object)) {
     if (PyObject* arguments = reinterpret_cast<PyBaseExceptionObject*>(object)->args)
       found.push_back(arguments);
-  } else if (is_partial(object)) {
+  } else if (shows_referents(Py_TYPE(object))) {
     add_referents(object, found);
   } else if (iterator_kind(object) != nullptr) {
     add_iterated(recording, object, found);
@@ -71,10 +80,20 @@ bool ends_walk(const Recording& recording, PyObject* object) {
          PyCFunction_Check(object) || recording.domain.is_immutable(object);
 }
 
+// The usual argument that is no tensor: sizes, dimensions.
+bool holds_constants(PyObject* object) {
+  if (!PyTuple_CheckExact(object)) return false;
+  PyObject** const items = PySequence_Fast_ITEMS(object);
+  return std::all_of(items, items + PyTuple_GET_SIZE(object), is_constant);
+}
+
 }  // namespace
 
 bool read_deep(Recording& recording, PyObject* object) {
   if (object == nullptr || is_constant(object) || recording.walked.contains(object)) return true;
+  if (recording.domain.is_tensor(object) || ends_walk(recording, object))
+    return read_contents(recording, object);
+  if (holds_constants(object)) return true;
   Objects left{object};
   WalkedObjects unknown;  // of this walk: nobody keeps their addresses
   while (!left.empty()) {

@@ -195,7 +195,8 @@ bool before_getter(Recording& recording, PyObject* getter, PyObject* const* argu
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(wanted); i++) {
     PyObject* item = PyTuple_GET_ITEM(wanted, i);
     if (kind == "operator.itemgetter") {
-      if (!read_subscript(recording, arguments[0], item)) return false;
+      if (!before_subscript(recording, arguments[0], item)) return false;
+      expect_result(recording);
       continue;
     }
     if (PyUnicode_FindChar(item, '.', 0, PyUnicode_GET_LENGTH(item), 1) >= 0)

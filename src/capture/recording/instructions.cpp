@@ -161,7 +161,8 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
     case Opcode::IS_OP:
       return before_identity(recording, TOP(2), TOP(1));
     case Opcode::CONTAINS_OP:
-      if (PyDict_Check(TOP(1))) return read_subscript(recording, TOP(1), TOP(2));
+      if (PyDict_Check(TOP(1)) || Py_IS_TYPE(TOP(1), &PyDictProxy_Type))
+        return read_subscript(recording, TOP(1), TOP(2));
       return read_deep(recording, TOP(1)) && read_deep(recording, TOP(2));
     case Opcode::GET_ITER:
     case Opcode::GET_YIELD_FROM_ITER:

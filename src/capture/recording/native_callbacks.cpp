@@ -11,6 +11,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/named_arguments.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -138,9 +139,14 @@ bool is_callback_code(const PyCodeObject* code) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+size_t named_arguments(const Recording& recording, const std::vector<PyObject*>& all) {
+  const CallSlots* slots = slots_of_call(recording);
+  return slots != nullptr ? std::min(slots->names.size(), all.size()) : 0;
+}
+
 size_t called_argument(const Recording& recording, const Calls& calls, const std::vector<PyObject*>& all) {
   const CallSlots* slots = slots_of_call(recording);
-  const size_t named = slots != nullptr ? std::min(slots->names.size(), all.size()) : 0;
+  const size_t named = named_arguments(recording, all);
   size_t index = all.size();
   if (calls.position >= 0 && static_cast<size_t>(calls.position) < all.size() - named)
     index = static_cast<size_t>(calls.position);
@@ -169,12 +175,13 @@ bool give_as_function(Recording& recording, const Calls& calls, std::vector<PyOb
 }
 
 void note_use(Recording& recording, bool looks) {
+  const NativeUse use{recording.frame, recording.at->at, recording.at->last(), looks};
   for (size_t i = recording.uses.size(); i > 0; i--) {
     if (recording.uses[i - 1].frame != recording.frame) continue;
-    recording.uses[i - 1] = {recording.frame, recording.at, looks};
+    recording.uses[i - 1] = use;
     return;
   }
-  recording.uses.push_back({recording.frame, recording.at, looks});
+  recording.uses.push_back(use);
 }
 
 bool before_giving(Recording& recording, const cpython::Frame* caller, PyObject* value) {
@@ -182,8 +189,9 @@ bool before_giving(Recording& recording, const cpython::Frame* caller, PyObject*
   const auto use = std::find_if(recording.uses.rbegin(), recording.uses.rend(),
                                 [&](const NativeUse& each) { return each.frame == caller; });
   const cpython::Unit* const unit = caller->instruction;
+  if (recording.domain.runs_plainly(caller->code)) return true;
   bool looks = true;
-  if (use != recording.uses.rend() && unit >= use->at->at && unit <= use->at->last()) {
+  if (use != recording.uses.rend() && unit >= use->first && unit <= use->last) {
     looks = use->looks;
   } else if (const CodeState* state = Engine::get().code_state(caller->code);
              state != nullptr && state->decoded != nullptr) {

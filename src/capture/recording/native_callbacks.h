@@ -30,7 +30,7 @@ struct CallSlots {
 // What the C code that an instruction runs does with values that Python code gives it.
 struct NativeUse {
   const cpython::Frame* frame;
-  const Instruction* at;
+  const cpython::Unit *first, *last;  // of the instruction; compared, not followed
   bool looks;
 };
 

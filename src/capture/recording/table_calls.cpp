@@ -10,6 +10,7 @@
 #include "capture/recording/identities.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/named_arguments.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/warnings.h"
@@ -30,9 +31,10 @@ std::string_view method_name(PyObject* function) {
 // What the function looks at, argument by argument. `called`: the one that it calls, or the number of them.
 bool read_arguments(Recording& recording, const NativeCall& known, const Arguments& all, size_t called) {
   bool looks = called < all.size() && known.calls.looks;
+  const size_t named = named_arguments(recording, all);
   for (size_t i = 0; i < all.size(); i++) {
     if (i == called) continue;
-    Sight sight = known.sees.of(i);
+    Sight sight = i < all.size() - named ? known.sees.of(i) : known.sees.rest;
     if (sight == Sight::everything && called < all.size() && known.calls.instead) sight = Sight::items;
     looks = looks || sight == Sight::everything || sight == Sight::pairs;
     if (!read_argument(recording, all[i], sight)) return false;

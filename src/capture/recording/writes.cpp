@@ -296,7 +296,7 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
     if (has_key && (method == "add" || method == "discard"))
       return before_key_write(recording, self, arguments[1]);
   } else if (is_plain_deque(self)) {
-    if (has_key && (method == "append" || method == "appendleft"))
+    if (count == 2 && (method == "append" || method == "appendleft"))
       return recording.journal.deque_push(self, method == "appendleft", arguments[1]);
   }
   return before_whole_write(recording, self);
