@@ -84,3 +84,92 @@ def test_setting_ends_the_capture() -> None:
     begin = level.get()
     assert [function(), function()] == [begin + 1, begin + 2]
     assert function.breaks
+
+
+depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=1)
+
+
+def with_depth(value: int, inner: Any) -> Any:
+    token = depth.set(value)
+    try:
+        return inner()
+    finally:
+        depth.reset(token)
+
+
+def test_a_variable_that_is_set_and_set_back() -> None:
+    def f(base: int) -> list[int]:
+        before = depth.get()
+        inside = with_depth(base + before, lambda: [depth.get(), with_depth(9, depth.get), depth.get()])
+        return [before, *inside, depth.get()]
+
+    function = capture.Compiled(f)
+    for _ in range(3):
+        assert function(4) == f(4) == [1, 5, 9, 5, 1]
+    assert [entry["hits"] for entry in function.entries] == [2]
+    assert function.breaks == []
+    token = depth.set(3)
+    assert function(4) == f(4) == [3, 7, 9, 7, 3]
+    depth.reset(token)
+    assert function(4) == [1, 5, 9, 5, 1]
+
+
+def test_a_variable_without_a_value_has_none_afterwards() -> None:
+    empty: contextvars.ContextVar[int] = contextvars.ContextVar("empty")
+
+    def f(fails: bool) -> Any:
+        token = empty.set(2)
+        if fails:
+            raise NameError("as it is")
+        found = empty.get()
+        empty.reset(token)
+        return found, empty.get(None)
+
+    function = capture.Compiled(f)
+    for _ in range(3):
+        assert function(False) == (2, None)
+    assert [entry["hits"] for entry in function.entries] == [2]
+    with pytest.raises(NameError):
+        function(True)
+    # Eager code left it set.
+    assert empty.get() == 2
+
+
+def test_a_capture_that_is_given_up_leaves_no_value() -> None:
+    calls: list[int] = []
+
+    def f() -> int:
+        token = depth.set(6)
+        print(end="")
+        calls.append(depth.get())
+        depth.reset(token)
+        return depth.get()
+
+    function = capture.Compiled(f)
+    for _ in range(2):
+        assert function() == depth.get() == 1
+    assert calls == [6, 6]
+    assert "print" in function.breaks[0]
+
+
+def test_what_stays_set_is_set_by_every_call() -> None:
+    counted: contextvars.ContextVar[int] = contextvars.ContextVar("counted", default=0)
+
+    def f() -> int:
+        counted.set(counted.get() + 1)
+        return counted.get()
+
+    function = capture.Compiled(f)
+    assert [function() for _ in range(3)] == [1, 2, 3]
+    assert counted.get() == 3
+    assert "not set back" in function.breaks[0]
+
+
+def test_tokens_of_the_caller() -> None:
+    function = capture.Compiled(lambda token: depth.reset(token))
+    for _ in range(2):
+        token = depth.set(4)
+        function(token)
+        assert depth.get() == 1
+        with pytest.raises(RuntimeError, match="already been used"):
+            function(token)

@@ -16,6 +16,8 @@ constexpr NativeRow kRows[] = {
     {"_thread.LockType", "release __exit__", releases},
     {"_warnings", "warn", warns},
     {"contextvars.ContextVar", "get", asks_context},
+    {"contextvars.ContextVar", "set", sets_context, kNothing},
+    {"contextvars.ContextVar", "reset", resets_context, kNothing},
     {"_random.Random", "random getrandbits seed getstate setstate", draws},
     {"_abc", "_abc_instancecheck _abc_subclasscheck", asks_registry, kItems},
 };

@@ -47,6 +47,8 @@ enum class NativeEffect : uint8_t {
   compares_identity,  // operator.is_
   warns,              // warnings.warn()
   asks_context,       // what a context variable holds
+  sets_context,       // sets a context variable
+  resets_context,     // sets it back
   draws,              // moves a generator of random numbers
 };
 

@@ -46,6 +46,7 @@ class CaptureScope {
   ThreadContext& context_;
   Mode mode_;
   Ref<> handled_;  // the exception that the caller is handling
+  ContextCopy context_copy_;
   CollectionPause no_collection_;
 };
 
@@ -137,10 +138,12 @@ bool CaptureAttempt::run_function() {
   std::vector<PyObject*> given;
   for (const Ref<>& stands : stand_ins_) given.push_back(stands.get());
   const int levels = cpython::python_recursion(PyThreadState_Get());
+  bool context_is_the_same = false;
   {
     const CaptureScope scope(recording_);
     result_ = Ref<>::steal(
         PyObject_Vectorcall(function_, given.data(), static_cast<size_t>(call_.positional), call_.keywords));
+    context_is_the_same = recording_.context_writes.are_undone();
   }
   leave(recording_);
   entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
@@ -157,6 +160,8 @@ bool CaptureAttempt::run_function() {
   if (!result_) return give_up(BreakCode::kException, "the function raises");
   if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture_.broken()) return give_up(broken->code, broken->detail);
+  if (!context_is_the_same)
+    return give_up(BreakCode::kUnknownFunction, "ContextVar.set(), and the variable is not set back");
   if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
   if (leaves_generators(recording_))
     return give_up(BreakCode::kGenerator, "one that waits in a try or with, or that nobody awaits");

@@ -20,6 +20,7 @@
 #include "capture/recording/cached_calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_reads.h"
+#include "capture/recording/context_writes.h"
 #include "capture/recording/given_tensors.h"
 #include "capture/recording/held_locks.h"
 #include "capture/recording/journal.h"
@@ -76,6 +77,7 @@ struct Recording {
   // Calls with a treatment of their own.
   CachedCalls cached;
   HeldLocks locks;
+  ContextWrites context_writes;
   ClassReads classes;
   std::unique_ptr<PausedCapture> pause;  // while a function is executed, not captured
   PyObject* given_new_object = nullptr;  // a function whose first argument C code makes for it

@@ -172,6 +172,12 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
              before_call_with(recording, all[0], all.data() + 1, static_cast<Py_ssize_t>(all.size()) - 1);
     case NativeEffect::asks_identity:
       return all.size() != 1 || read_identity(recording, all[0]);
+    case NativeEffect::sets_context:
+    case NativeEffect::resets_context:
+      if (all.size() != 2 || recording.keywords != 0)
+        return stop(recording, BreakCode::kUnknownFunction, text_of_call(function));
+      return before_context_write(recording, all[0],
+                                  known.effect == NativeEffect::resets_context ? all[1] : nullptr);
     case NativeEffect::asks_context:
       return all.empty() || before_context_read(recording, all[0]);
     case NativeEffect::draws:

@@ -1,0 +1,64 @@
+// capture/recording/context_writes.h: context variables that captured code has set.
+//
+// A capture runs in a copy of the caller's context, so what it sets is undone with it. A program sets
+// nothing: a function that leaves a variable other than it was is not captured.
+#ifndef STATOR_CAPTURE_RECORDING_CONTEXT_WRITES_H
+#define STATOR_CAPTURE_RECORDING_CONTEXT_WRITES_H
+
+#include <algorithm>
+#include <vector>
+
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/ref.h"
+#include "capture/guards/expected_value.h"
+
+namespace stator {
+
+class ContextWrites {
+ public:
+  // Called before it is set. `value`: what it held then, or nullptr.
+  void note(PyObject* variable, Ref<> value) {
+    if (!has(variable)) set_.push_back({Ref<>::share(variable), std::move(value)});
+  }
+  // Whether captured code has set it: what it holds is none of the caller's doing.
+  bool has(PyObject* variable) const {
+    return std::any_of(set_.begin(), set_.end(),
+                       [&](const Set& each) { return each.variable.get() == variable; });
+  }
+  // Whether all of them hold what they held at first.
+  bool are_undone() const {
+    return std::all_of(set_.begin(), set_.end(), [](const Set& each) {
+      return read_context_variable(each.variable.get()).get() == each.value.get();
+    });
+  }
+
+ private:
+  struct Set {
+    Ref<> variable, value;
+  };
+  std::vector<Set> set_;
+};
+
+// A copy of the thread's context is current while this lives.
+class ContextCopy {
+ public:
+  ContextCopy() : copy_(Ref<>::steal(PyContext_CopyCurrent())) {
+    if (!copy_ || PyContext_Enter(copy_.get()) < 0) {
+      PyErr_Clear();
+      copy_ = {};
+    }
+  }
+  ~ContextCopy() {
+    const ErrorScope of_the_run;
+    if (copy_ && PyContext_Exit(copy_.get()) < 0) PyErr_Clear();
+  }
+  ContextCopy(const ContextCopy&) = delete;
+  ContextCopy& operator=(const ContextCopy&) = delete;
+
+ private:
+  Ref<> copy_;
+};
+
+}  // namespace stator
+
+#endif
