@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
 #include "capture/guards/varying.h"
 #include "torch/capture_break.h"
+#include "torch/domain/error_paths.h"
 #include "torch/operator_info.h"
 #include "torch/operator_table.h"
 #include "torch/tracer.h"
@@ -258,13 +260,27 @@ SymNumber Session::read_number(ir::OpId op, const at::Tensor& tensor) {
   return SymNumber::of(real, shapes());
 }
 
+// In Python a power of a negative number may be complex; the capture has a float.
+static bool may_be_complex(const shape::RealTable& reals, shape::RealId id) {
+  const shape::Real& real = reals[id];
+  if (real.kind != shape::RealKind::kPow) return false;
+  const shape::Real &base = reals[real.a], &exponent = reals[real.b];
+  const bool is_positive = base.kind == shape::RealKind::kConstant && base.number >= 0;
+  const bool is_whole =
+      exponent.kind == shape::RealKind::kConstant && exponent.number == std::floor(exponent.number);
+  return !is_positive && !is_whole;
+}
+
 void Session::record_number(shape::RealId real) {
   if (reals_.count(real) != 0 || !shapes().reals().may_raise(real)) return;
   if (unrecorded != 0)
     raise_break(BreakCode::kDataDependentBranch, "arithmetic on a number that is read off a tensor");
-  if (lasting_.any() && !(passes_errors_on && passes_errors_on(line())))
-    raise_break(BreakCode::kDataDependentBranch,
-                "arithmetic that may raise, on a number that is read off a tensor, after a write");
+  if (lasting_.any()) {
+    const bool passes = passes_errors_on && passes_errors_on(line());
+    if (!passes || (may_be_complex(shapes().reals(), real) && !runs_optimizer_code()))
+      raise_break(BreakCode::kDataDependentBranch,
+                  "arithmetic that may raise, on a number that is read off a tensor, after a write");
+  }
   value_of(real);
 }
 
@@ -352,8 +368,8 @@ void Session::finish(std::span<const ir::ValueId> outputs) {
   // Every run leaves autocast and inference mode by itself; one that was compiled knows no others, either.
   const ModeState& caller = caller_modes_;
   if (modes_.inference != caller.inference || modes_.cpu != caller.cpu || modes_.cuda != caller.cuda ||
-      (!changes_tensors &&
-       (modes_.grad != caller.grad || modes_.default_dtype != caller.default_dtype || modes_.attention != caller.attention)))
+      (!changes_tensors && (modes_.grad != caller.grad || modes_.default_dtype != caller.default_dtype ||
+                            modes_.attention != caller.attention)))
     note_break(BreakCode::kUnsupportedMode, "it is still set when the function returns");
   if (under_unsupported_mode())
     note_break(BreakCode::kUnsupportedMode, "a transform is still open when the function returns");

@@ -89,7 +89,7 @@ OPERATIONS: dict[str, Callable[[float], Any]] = {
     "as_integer_ratio": lambda v: v.as_integer_ratio(),
     "is_integer": lambda v: v.is_integer(),
     "complex": lambda v: complex(v, 1),
-    "hash": lambda v: hash(v),
+    "hash": lambda v: hash(v) if v == v else 0,  # of NaN, each object has its own
     "min": lambda v: min(v, 1.0),
     "max": lambda v: max(v, 1.0, 1 / v),
     "sum": lambda v: sum([v, 1, 1 / v]),

@@ -1,5 +1,6 @@
 """Steps of optimizers: parameters change in place, gradients are read, state is made on the first step."""
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -155,7 +156,7 @@ def test_numbers_read_off_tensors() -> None:
         t += 1
         step = t.item()
         correction = 1 - 0.9**step
-        return torch.addcdiv(x, x, x + 1, value=-0.1 / correction) / correction**0.5, step
+        return torch.addcdiv(x, x, x + 1, value=-0.1 / correction) / math.sqrt(correction), step
 
     compiled = stator.compile(f, backend="native", fullgraph=True)
     t, u, x = torch.tensor(0.0), torch.tensor(0.0), torch.rand(4)

@@ -3,11 +3,24 @@
 
 #include <string_view>
 
+#include "torch/domain/torch_folder.h"
+
 namespace stator {
 namespace {
 
 Ref<> current_frame() {
   return Ref<>::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+}
+
+Ref<> code_of(const Ref<>& frame) {
+  return Ref<>::steal(
+      reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame.get()))));
+}
+
+bool is_below(const Ref<>& code, std::string_view folder) {
+  const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
+  if (file == nullptr) PyErr_Clear();
+  return file != nullptr && std::string_view(file).starts_with(folder);
 }
 
 // Of the code's exception table: start, length, target and depth of each range, in numbers of six bits a
@@ -36,7 +49,7 @@ bool has_handler(PyObject* code, long unit) {
 
 }  // namespace
 
-ErrorPaths::ErrorPaths(const std::string& folder) : folder_(folder), caller_(current_frame()) {}
+ErrorPaths::ErrorPaths() : caller_(current_frame()) {}
 
 bool ErrorPaths::pass_on(LineId line, bool without_effects) {
   Path path;
@@ -51,19 +64,19 @@ bool ErrorPaths::pass_on(LineId line, bool without_effects) {
 }
 
 ErrorPaths::Path ErrorPaths::look() const {
-  Path path{.is_handled = false};
-  bool is_first = true;
-  for (Ref<> frame = current_frame(); frame && frame.get() != caller_.get(); is_first = false) {
+  Path path{.is_handled = false, .is_of_optimizer = runs_optimizer_code()};
+  for (Ref<> frame = current_frame(); frame && frame.get() != caller_.get();) {
     auto* const at = reinterpret_cast<PyFrameObject*>(frame.get());
-    const Ref<> code = Ref<>::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
-    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
-    if (file == nullptr) return PyErr_Clear(), Path{};
-    const std::string_view name = file;
-    if (is_first) path.is_of_optimizer = name.starts_with(folder_ + "optim/");
-    if (!name.starts_with(folder_)) path.is_handled |= has_handler(code.get(), PyFrame_GetLasti(at) / 2);
+    const Ref<> code = code_of(frame);
+    if (!is_below(code, torch_folder())) path.is_handled |= has_handler(code.get(), PyFrame_GetLasti(at) / 2);
     frame = Ref<>::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
   }
   return path;
+}
+
+bool runs_optimizer_code() {
+  const Ref<> frame = current_frame();
+  return frame && is_below(code_of(frame), torch_folder() + "optim/");
 }
 
 }  // namespace stator

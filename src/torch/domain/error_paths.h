@@ -1,7 +1,6 @@
 // src/torch/domain/error_paths.h: what becomes of an error that is raised in the middle of a program's run.
 #pragma once
 
-#include <string>
 #include <unordered_map>
 
 #include "capture/cpython/ref.h"
@@ -15,8 +14,8 @@ namespace stator {
 // step counts are read off tensors after each parameter's update, notes calls before: that may be missing.
 class ErrorPaths {
  public:
-  // `folder`: of torch's files. Made before the program's first frame.
-  explicit ErrorPaths(const std::string& folder);
+  // Made before the program's first frame.
+  ErrorPaths();
 
   // Of the place where the program stands now.
   bool pass_on(LineId line, bool without_effects);
@@ -28,9 +27,11 @@ class ErrorPaths {
   };
   Path look() const;
 
-  const std::string& folder_;
   Ref<> caller_;  // the frame that calls the program; nothing: no frame does
   std::unordered_map<LineId, Path> known_;
 };
+
+// Whether the innermost frame is one of torch.optim's.
+bool runs_optimizer_code();
 
 }  // namespace stator

@@ -169,6 +169,11 @@ PyObject* rounded(PyObject* self, PyObject* const* arguments, Py_ssize_t count) 
 }
 
 PyObject* divided(PyObject* self, PyObject* other) {
+  // An error of a quotient that only the run computes would have other words than one of divmod.
+  const auto is_read = [](PyObject* object) {
+    return is_sym_number(object) && !number_of(object)->has_hint();
+  };
+  if (is_read(self) || is_read(other)) return on_numbers<PyNumber_Divmod>(self, other);
   const Ref<> quotient = Ref<>::steal(binary(Arithmetic::floordiv, self, other));
   if (!quotient || quotient.get() == Py_NotImplemented) return Ref<>(quotient).release();
   const Ref<> rest = Ref<>::steal(binary(Arithmetic::mod, self, other));

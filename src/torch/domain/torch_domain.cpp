@@ -37,6 +37,7 @@
 #include "torch/domain/symbol_calls.h"
 #include "torch/domain/tensor_guard.h"
 #include "torch/domain/tensor_watch.h"
+#include "torch/domain/torch_folder.h"
 #include "torch/domain/transforms.h"
 #include "torch/imported_module.h"
 #include "torch/session.h"
@@ -76,19 +77,11 @@ bool is_constant_size(PyObject* object) {
   return true;
 }
 
-const std::string& torch_folder() {
-  static const std::string folder = py::list(imported("torch").attr("__path__"))[0].cast<std::string>() + "/";
-  return folder;
-}
-
 class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
                PyObject* backend, bool told)
-      : backend_(make_program),
-        session_(std::make_shared<Session>(std::move(lines), &place)),
-        error_paths_(torch_folder()),
-        flag_(told) {
+      : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)), flag_(told) {
     session_->passes_errors_on = [this](LineId line) {
       return error_paths_.pass_on(line, has_effects && !has_effects());
     };
