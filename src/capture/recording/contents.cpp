@@ -126,7 +126,7 @@ bool read_behaviour(Recording& recording, PyObject* object) {
 
 // The class alone: a list stays one whatever it holds.
 static bool read_kind_of(Recording& recording, PyObject* object) {
-  if (is_constant(object)) return true;
+  if (is_constant(object) || never_changes(recording, object)) return true;
   const bool may_change = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE &&
                           !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
   if (PyType_Check(object) || PyModule_Check(object) || recording.domain.is_tensor(object) ||
