@@ -4,9 +4,8 @@
 #include <ATen/Context.h>
 #include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/AutogradState.h>
 #include <c10/core/DefaultDtype.h>
-#include <c10/core/GradMode.h>
-#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 
@@ -16,10 +15,13 @@ namespace stator {
 
 namespace {
 
+// Bit 4 belongs to memo keys, bit 6 to forward gradients (domain/torch_domain.cpp).
+constexpr uint64_t kAutocastCacheBit = 1 << 5;
+
 AutocastState autocast_state(c10::DeviceType device) {
   AutocastState state;
   state.enabled = at::autocast::is_autocast_enabled(device);
-  if (state.enabled) state.dtype = at::autocast::get_autocast_dtype(device);
+  state.dtype = at::autocast::get_autocast_dtype(device);  // a program can ask for it where it is off, too
   return state;
 }
 
@@ -46,16 +48,26 @@ void append_autocast(ir::Graph& graph, ir::DeviceType device, const AutocastStat
 uint64_t ModeState::word() const {
   uint64_t word = (grad ? 1 : 0) | (inference ? 2 : 0) | (cpu.enabled ? 4 : 0) | (cuda.enabled ? 8 : 0);
   static_assert(static_cast<int>(c10::ScalarType::NumOptions) <= 64, "six bits for each");
+  word |= autocast_cache ? kAutocastCacheBit : 0;
   word |= static_cast<uint64_t>(default_dtype) << 8;
   word |= static_cast<uint64_t>(cpu.dtype) << 14;
   word |= static_cast<uint64_t>(cuda.dtype) << 20;
   return word | attention.word() << 26;
 }
 
+// Autocast of other devices than those that a capture follows.
+static bool has_other_autocast(c10::DispatchKeySet excluded) {
+  constexpr c10::DispatchKeySet others =
+      c10::autocast_dispatch_keyset -
+      c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA});
+  return !(others - excluded).empty();
+}
+
 ModeState current_modes() {
+  const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();
   ModeState state;
-  state.grad = c10::GradMode::is_enabled();
-  state.inference = c10::InferenceMode::is_enabled();
+  state.grad = autograd.get_grad_mode();
+  state.inference = autograd.get_inference_mode();
   state.default_dtype = c10::get_default_dtype_as_scalartype();
   state.cpu = autocast_state(c10::kCPU);
   state.cuda = autocast_state(c10::kCUDA);
@@ -70,7 +82,9 @@ uint64_t kernel_settings() {
 }
 
 bool under_unsupported_mode() {
-  const auto included = c10::impl::tls_local_dispatch_key_set().included_;
+  const auto keys = c10::impl::tls_local_dispatch_key_set();
+  const auto included = keys.included_;
+  if (has_other_autocast(keys.excluded_)) return true;
   return c10::impl::TorchDispatchModeTLS::any_modes_set() ||
          included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) ||
          included.has(c10::DispatchKey::Tracer) ||  // torch.jit.trace

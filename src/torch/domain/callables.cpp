@@ -12,9 +12,9 @@
 #include <unordered_set>
 
 #include "capture/recording/module_attribute.h"
-#include "torch/domain/asked_views.h"
 #include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/input_queries.h"
 #include "torch/domain/known_list.h"
 #include "torch/domain/legacy_tensor.h"
 #include "torch/domain/made_parameter.h"
@@ -160,7 +160,7 @@ CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
   if (is_question_without_device(callable)) return CallKind::pure;
   if (is_new_tensor(callable) || is_known_list(callable) || is_legacy_tensor(callable) ||
-      is_asking_for_view(callable) || is_data_constructor(callable))
+      is_input_query(callable) || is_data_constructor(callable))
     return CallKind::tensor;
   if (marks_region(callable)) return CallKind::region;
   if (is_engine_call(callable) || is_parameter_maker(callable) || is_seed_call(callable))
@@ -186,7 +186,8 @@ CallKind classify_torch_callable(PyObject* callable) {
         module == "torch._C._autograd") {
       const std::string name = text_attribute(callable, "__name__");
       // Forward gradients of tensors that no transform has would be those of tracers.
-      if (name.ends_with("_dual_level") && !is_in_transform()) return CallKind::unknown;
+      if ((name.ends_with("_dual_level") || name == "_set_fwd_grad_enabled") && !is_in_transform())
+        return CallKind::unknown;
       if (const CallKind known = kind_in(kFunctions, name); known != CallKind::unknown) return known;
       if (name.starts_with("_get_")) return CallKind::setting;
     }
@@ -214,12 +215,35 @@ CallKind classify_torch_callable(PyObject* callable) {
 }
 
 bool is_captured_attribute(PyObject* name) {
-  static const Names names = {"shape",     "dtype",         "device",  "ndim",      "requires_grad",
-                              "is_leaf",   "layout",        "T",       "mT",        "H",
-                              "mH",        "real",          "imag",    "is_cuda",   "is_cpu",
-                              "is_sparse", "is_quantized",  "is_meta", "is_nested", "is_mkldnn",
-                              "is_mps",    "is_xla",        "is_xpu",  "itemsize",  "nbytes",
-                              "names",     "is_sparse_csr", "data",    "grad_fn",   "__class__"};
+  static const Names names = {"shape",
+                              "dtype",
+                              "device",
+                              "ndim",
+                              "requires_grad",
+                              "is_leaf",
+                              "layout",
+                              "T",
+                              "mT",
+                              "H",
+                              "mH",
+                              "real",
+                              "imag",
+                              "is_cuda",
+                              "is_cpu",
+                              "is_sparse",
+                              "is_quantized",
+                              "is_meta",
+                              "is_nested",
+                              "is_mkldnn",
+                              "is_mps",
+                              "is_xla",
+                              "is_xpu",
+                              "itemsize",
+                              "nbytes",
+                              "is_sparse_csr",
+                              "data",
+                              "grad_fn",
+                              "__class__"};
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) {
     PyErr_Clear();

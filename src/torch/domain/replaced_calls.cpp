@@ -1,9 +1,9 @@
 // src/torch/domain/replaced_calls.cpp: asking those who know of such functions, one after another.
 #include "torch/domain/replaced_calls.h"
 
-#include "torch/domain/asked_views.h"
 #include "torch/domain/checkpoint_region.h"
 #include "torch/domain/default_device.h"
+#include "torch/domain/input_queries.h"
 #include "torch/domain/known_list.h"
 #include "torch/domain/legacy_tensor.h"
 #include "torch/domain/made_parameter.h"
@@ -31,7 +31,7 @@ Ref<> called_in_place_of(PyObject* callable) {
     asked(asks_engine, records_seed, makes_region);
   } else {
     asked(records_seed, makes_parameter, calls_custom_function, asks_without_device, makes_new_tensor,
-          makes_legacy_tensor, makes_known_list, asks_for_view, makes_from_data);
+          makes_legacy_tensor, makes_known_list, queries_input, makes_from_data);
   }
   return found;
 }

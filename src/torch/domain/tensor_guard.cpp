@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "capture/guards/varying.h"
 #include "capture/recording/module_attribute.h"
@@ -13,6 +14,19 @@
 
 namespace stator {
 namespace {
+
+// Of the running capture: for each of its tensors whether its storage offset was asked for. Shared with
+// guards, which outlive it. Guarded by the GIL.
+std::unordered_map<const c10::TensorImpl*, std::shared_ptr<bool>>& offset_reads() {
+  static auto* const reads = new std::unordered_map<const c10::TensorImpl*, std::shared_ptr<bool>>;
+  return *reads;
+}
+
+std::shared_ptr<bool> offset_read(const at::Tensor& tensor) {
+  std::shared_ptr<bool>& read = offset_reads()[tensor.unsafeGetTensorImpl()];
+  if (!read) read = std::make_shared<bool>(false);
+  return read;
+}
 
 // All but sizes and strides.
 class MetadataGuard : public TensorGuard {
@@ -27,6 +41,8 @@ class MetadataGuard : public TensorGuard {
     strides_ = tensor.strides().vec();
     requires_grad_ = tensor.requires_grad();
     leaf_ = tensor.is_leaf();
+    offset_ = tensor.storage_offset();
+    offset_read_ = offset_read(tensor);
   }
 
   uint64_t changed_sizes(PyObject* object) const override {
@@ -52,6 +68,7 @@ class MetadataGuard : public TensorGuard {
     text += " ";
     text += std::string(dtype_.name());
     text += " " + list(sizes_, true) + " strides " + list(strides_, false) + " on " + device_.str();
+    if (*offset_read_) text += ", offset " + std::to_string(offset_);
     return requires_grad_ ? text + ", requires grad" : text;
   }
 
@@ -59,7 +76,8 @@ class MetadataGuard : public TensorGuard {
   bool is_alike(const at::Tensor& tensor) const {
     const auto* impl = tensor.unsafeGetTensorImpl();
     return impl->key_set() == keys_ && impl->dtype() == dtype_ && impl->device() == device_ &&
-           impl->requires_grad() == requires_grad_ && (!requires_grad_ || tensor.is_leaf() == leaf_);
+           impl->requires_grad() == requires_grad_ && (!requires_grad_ || tensor.is_leaf() == leaf_) &&
+           (!*offset_read_ || impl->storage_offset() == offset_);
   }
   // Whether the size of this dimension, or its stride, is a number.
   virtual bool is_number(size_t) const { return true; }
@@ -82,6 +100,8 @@ class MetadataGuard : public TensorGuard {
   caffe2::TypeMeta dtype_;
   c10::Device device_ = c10::kCPU;
   bool requires_grad_ = false, leaf_ = true;
+  int64_t offset_ = 0;
+  std::shared_ptr<bool> offset_read_;  // whether it counts
 };
 
 class StaticGuard final : public MetadataGuard {
@@ -177,6 +197,10 @@ static bool can_be_guarded(PyObject* object) {
   const at::Tensor& tensor = THPVariable_Unpack(object);
   return tensor.layout() == c10::kStrided && !tensor.unsafeGetTensorImpl()->is_python_dispatch();
 }
+
+void note_offset_read(const at::Tensor& tensor) { *offset_read(tensor) = true; }
+
+void forget_offset_reads() { offset_reads().clear(); }
 
 std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object) {
   return can_be_guarded(object) ? std::make_unique<StaticGuard>(object) : nullptr;

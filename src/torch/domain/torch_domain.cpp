@@ -3,6 +3,7 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/AutogradState.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Device.h>
@@ -360,18 +361,23 @@ class TorchDomain final : public Domain {
   std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>& tensors) const override {
     return watch_tensors(tensors);
   }
+  // Whether forward gradients are switched on, in a bit that ModeState::word() leaves free.
+  static uint64_t forward_gradients_word() {
+    return c10::AutogradState::get_tls_state().get_fw_grad_mode() ? 1 << 6 : 0;
+  }
   uint64_t modes() const override {
     const std::optional<uint64_t> device = default_device();
     constexpr int device_at = ModeState::kBits + kKernelSettingsBits;
     static_assert(device_at + kDefaultDeviceBits <= 63);
-    return current_modes().word() | kernel_settings() << ModeState::kBits | device.value_or(0) << device_at |
-           uint64_t{!device || under_unsupported_mode()} << 63;
+    return current_modes().word() | forward_gradients_word() | kernel_settings() << ModeState::kBits |
+           device.value_or(0) << device_at | uint64_t{!device || under_unsupported_mode()} << 63;
   }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
                                        bool other_answer) const override {
     try {
       lines->set_library(torch_folder());
+      forget_offset_reads();
       const bool told = telling() == Tells::yes || other_answer;
       return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend, told);
     } catch (const std::exception& error) {
