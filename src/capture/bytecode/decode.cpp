@@ -97,7 +97,7 @@ void normalise(Instruction& instruction) {
 
 const char* opcode_name(Opcode opcode) {
   static const char* const names[] = {
-#define OP(name) #name,
+#define OP(name, ...) #name,
 #include "capture/bytecode/opcodes.def"
 #undef OP
       "EXTENDED_ARG", "KW_NAMES", "PRECALL", "UNKNOWN"};

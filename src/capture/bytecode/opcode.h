@@ -7,7 +7,7 @@
 namespace stator {
 
 enum class Opcode : uint16_t {
-#define OP(name) name,
+#define OP(name, ...) name,
 #include "capture/bytecode/opcodes.def"
 #undef OP
   // Folded away by decoding; never executed.

@@ -27,6 +27,10 @@ bool ExpectedValue::matches(PyObject* found) const {
     const double a = PyFloat_AS_DOUBLE(found), b = PyFloat_AS_DOUBLE(constant.get());
     return __builtin_memcmp(&a, &b, sizeof a) == 0;
   }
+  if (PyComplex_CheckExact(found)) {
+    const Py_complex a = PyComplex_AsCComplex(found), b = PyComplex_AsCComplex(constant.get());
+    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+  }
   return PyObject_RichCompareBool(found, constant.get(), Py_EQ) == 1;
 }
 

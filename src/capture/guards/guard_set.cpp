@@ -34,22 +34,6 @@ bool GuardSet::seal(const Domain& domain, const std::vector<PyObject*>& tensors)
   return true;
 }
 
-// Calls visit(value) for each value that a guard expects to find.
-template <class Visit>
-static void each_expected(Guard& guard, Visit&& visit) {
-  std::visit(
-      [&](auto& of) {
-        if constexpr (requires { of.reads; }) {
-          for (auto& read : of.reads) visit(read.value);
-        } else if constexpr (requires { of.items; }) {
-          for (ExpectedValue& item : of.items) visit(item);
-        } else if constexpr (requires { of.content; }) {
-          visit(of.content);
-        }
-      },
-      guard);
-}
-
 void GuardSet::watch_tensors(const Domain& domain, const std::vector<PyObject*>& tensors) {
   watch_ = nullptr;
   holders_.clear();
@@ -150,12 +134,13 @@ bool GuardSet::check_all(std::string* failed, FoundByGuards found) {
 bool GuardSet::look_again(uint32_t word, std::string* failed, FoundByGuards found) {
   const uint32_t guard = owners_[word];
   if (!check_slowly(guard, failed, found)) return false;
-  if (words_[word].at == &kAsked) return true;
+  if (GuardWords::is_asked(words_[word])) return true;
   const auto* dict = std::get_if<DictGuard>(&guards_[guard]);
   if (dict != nullptr && notices_[guard] < kMostNotices && ++notices_[guard] == kMostNotices)
     dicts_.remove(dict->dict);
   std::vector<Word> words;
-  note_words(guard, words);
+  GuardWords noted(words);
+  note_words(guards_[guard], noted);
   std::copy(words.begin(), words.end(), words_.begin() + first_[guard]);
   return true;
 }
@@ -170,9 +155,28 @@ bool GuardSet::check_slowly(size_t guard, std::string* failed, FoundByGuards fou
 }
 
 void GuardSet::add(Guard guard, PyObject* subject, LineId line) {
+  if (!seen_.emplace(Identity{guard.index(), key_of(guard)}, guards_.size()).second) return;
   guards_.push_back(std::move(guard));
   subjects_.push_back(subject);
   lines_.push_back(line);
+}
+
+void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
+  Changes changes(domain, varying, texts_);
+  for (size_t i = 0; i < guards_.size(); i++) {
+    changes.look_at(sources_[i]);
+    if (!stator::note_changes(const_cast<Guard&>(guards_[i]), changes)) break;
+  }
+  if (changes.replaced_getter != nullptr) note_getters(changes.replaced_getter, varying);
+}
+
+// Where one gradient was made anew all were, also those that have come to lie where the old ones lay.
+void GuardSet::note_getters(const PyObject* descriptor, Varying& varying) const {
+  for (size_t i = 0; i < guards_.size(); i++) {
+    const auto* getter = std::get_if<GetterGuard>(&guards_[i]);
+    if (getter != nullptr && getter->descriptor == descriptor && !getter->content.constant)
+      varying.note_tensor(place_name(texts_.text(sources_[i]), PyDescr_NAME(descriptor)));
+  }
 }
 
 std::vector<std::string> GuardSet::describe() const {
@@ -182,16 +186,31 @@ std::vector<std::string> GuardSet::describe() const {
   return all;
 }
 
+template <class Kind>
+Kind* GuardSet::find(const void* address) {
+  const auto found = seen_.find({kind_number<Kind>, {address}});
+  return found == seen_.end() ? nullptr : &std::get<Kind>(guards_[found->second]);
+}
+
+template <class Kind>
+Kind& GuardSet::added(Kind guard, PyObject* subject) {
+  add(std::move(guard), subject);
+  return std::get<Kind>(guards_.back());
+}
+
 DictGuard& GuardSet::dict(PyObject* dict) {
-  const auto [found, fresh] = seen_.emplace(dict, guards_.size());
-  if (fresh) add(DictGuard{dict, false, {}}, dict);
-  return std::get<DictGuard>(guards_[found->second]);
+  DictGuard* const found = find<DictGuard>(dict);
+  return found != nullptr ? *found : added(DictGuard{dict, false, {}}, dict);
 }
 
 ListGuard& GuardSet::list(PyObject* list, Py_ssize_t length) {
-  const auto [found, fresh] = seen_.emplace(list, guards_.size());
-  if (fresh) add(ListGuard{list, false, std::vector<ExpectedValue>(static_cast<size_t>(length))}, list);
-  return std::get<ListGuard>(guards_[found->second]);
+  if (ListGuard* const found = find<ListGuard>(list)) return *found;
+  return added(ListGuard{list, false, std::vector<ExpectedValue>(static_cast<size_t>(length))}, list);
+}
+
+ObjectGuard& GuardSet::object(PyObject* object) {
+  ObjectGuard* const found = find<ObjectGuard>(object);
+  return found != nullptr ? *found : added(ObjectGuard(object), object);
 }
 
 void GuardSet::read(PyObject* dict_object, PyObject* key, PyObject* value) {
@@ -201,10 +220,9 @@ void GuardSet::read(PyObject* dict_object, PyObject* key, PyObject* value) {
 }
 
 bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {
-  const auto found = seen_.find(dict);
+  const auto found = seen_.find({kind_number<DictGuard>, {dict}});
   if (found == seen_.end()) return false;
-  const auto* guard = std::get_if<DictGuard>(&guards_[found->second]);
-  if (guard == nullptr) return false;
+  const auto* guard = &std::get<DictGuard>(guards_[found->second]);
   if (guard->whole || reads_.contains({dict, key})) return true;
   for (const DictGuard::Read& read : guard->reads) {
     if (PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1) return true;

@@ -27,9 +27,6 @@
 
 namespace stator {
 
-// Whether a tuple holds nothing but tensors, constants and such tuples: the next one is read from its place.
-bool may_be_replaced(const Domain& domain, PyObject* tuple);
-
 class GuardSet {
  public:
   // Called once the capture is complete: notes the versions that will be compared. False: something has
@@ -48,11 +45,17 @@ class GuardSet {
     place_ = place;
     user_lines_ = std::move(lines);
   }
-  // `subject` is the object that is looked at.
+  // `subject` is the object that is looked at. Where a guard of this kind and key is there already, nothing
+  // is done.
   void add(Guard guard, PyObject* subject) {
     add(std::move(guard), subject, place_ != nullptr ? place_->line() : LineId::kNone);
   }
   void add(Guard guard, PyObject* subject, LineId line);
+  // Whether there is a guard of this kind on the object, or on this part of it.
+  template <class Kind>
+  bool has(const void* address, const void* part = nullptr) const {
+    return seen_.contains({kind_number<Kind>, {address, part}});
+  }
   // Gives every guard its source: `source_of` adds that of an object, and says its number.
   template <class SourceOf>
   void name(SourceOf&& source_of) {
@@ -71,26 +74,19 @@ class GuardSet {
   // The line of the user's code that relied on each guard first.
   std::span<const LineId> lines() const { return lines_; }
 
+  // Found, or made. References are valid until the next guard is added.
   DictGuard& dict(PyObject* dict);
   ListGuard& list(PyObject* list, Py_ssize_t length);
+  ObjectGuard& object(PyObject* object);
   // An item of a dictionary, or its absence, was relied on.
   void read(PyObject* dict, PyObject* key, PyObject* value);
   bool reads_key(PyObject* dict, PyObject* key) const;
   // An attribute of a class that has guards of its own, or is written before it is read: guards on classes
   // leave it out.
   void set_apart(PyTypeObject* type, PyObject* name);
-  // False if it was there already.
-  bool has_seen(const void* what) const { return seen_.count(what) != 0; }
-  bool once(const void* what) { return seen_.emplace(what, guards_.size()).second; }
 
  private:
-  struct Word {
-    const void* at;
-    uint64_t expected;
-  };
-  // A guard that is no word stands in the order of the others as one that always differs: what it proves
-  // alive is looked at behind it.
-  static constexpr uint64_t kAsked = 0;
+  using Word = GuardWord;
   // A dictionary that changes all the time (the globals of a script, say) is looked at instead.
   static constexpr uint8_t kMostNotices = 8;
   static bool is_as_noted(const Word& word);
@@ -109,11 +105,24 @@ class GuardSet {
   void list_polled();
   void settle_notices();
   void note_all_words();
-  // The getter, if there is one, whose tensor was replaced.
-  const PyObject* note_each_change(const Domain& domain, Varying& varying) const;
   void note_getters(const PyObject* descriptor, Varying& varying) const;
   bool check_slowly(size_t guard, std::string* failed, FoundByGuards found);
-  void note_words(size_t guard, std::vector<Word>& words) const;
+  struct Identity {
+    size_t kind;
+    GuardKey key;
+    bool operator==(const Identity&) const = default;
+  };
+  struct HashIdentity {
+    size_t operator()(const Identity& of) const {
+      const std::hash<const void*> hash;
+      return (hash(of.key.address) * 31 + hash(of.key.part)) * 31 + of.kind;
+    }
+  };
+  // The guard of this kind on an object; nullptr: there is none.
+  template <class Kind>
+  Kind* find(const void* address);
+  template <class Kind>
+  Kind& added(Kind guard, PyObject* subject);
 
   std::vector<Guard> guards_;
   std::vector<Word> words_;
@@ -138,7 +147,7 @@ class GuardSet {
   std::shared_ptr<const UserLines> user_lines_;
   std::vector<Ref<>> kept_;
   std::vector<ExpectedValue> identities_;  // constants
-  std::unordered_map<const void*, size_t> seen_;
+  std::unordered_map<Identity, size_t, HashIdentity> seen_;
   struct Read {
     const PyObject *dict, *key;  // interned keys: one object each
     bool operator==(const Read&) const = default;

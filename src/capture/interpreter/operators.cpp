@@ -8,39 +8,16 @@
 namespace stator {
 namespace {
 
-PyObject* power(PyObject* left, PyObject* right) { return PyNumber_Power(left, right, Py_None); }
-PyObject* inplace_power(PyObject* left, PyObject* right) {
+PyObject* two_operand_power(PyObject* left, PyObject* right) { return PyNumber_Power(left, right, Py_None); }
+PyObject* two_operand_in_place_power(PyObject* left, PyObject* right) {
   return PyNumber_InPlacePower(left, right, Py_None);
 }
 
-// In the order of the argument of BINARY_OP.
 constexpr binaryfunc kOperations[] = {
-    PyNumber_Add,
-    PyNumber_And,
-    PyNumber_FloorDivide,
-    PyNumber_Lshift,
-    PyNumber_MatrixMultiply,
-    PyNumber_Multiply,
-    PyNumber_Remainder,
-    PyNumber_Or,
-    power,
-    PyNumber_Rshift,
-    PyNumber_Subtract,
-    PyNumber_TrueDivide,
-    PyNumber_Xor,
-    PyNumber_InPlaceAdd,
-    PyNumber_InPlaceAnd,
-    PyNumber_InPlaceFloorDivide,
-    PyNumber_InPlaceLshift,
-    PyNumber_InPlaceMatrixMultiply,
-    PyNumber_InPlaceMultiply,
-    PyNumber_InPlaceRemainder,
-    PyNumber_InPlaceOr,
-    inplace_power,
-    PyNumber_InPlaceRshift,
-    PyNumber_InPlaceSubtract,
-    PyNumber_InPlaceTrueDivide,
-    PyNumber_InPlaceXor,
+#define OPERATOR(name, operation, ...) operation,
+#include "capture/bytecode/operators.def"
+#define OPERATOR(name, operation, in_place, ...) in_place,
+#include "capture/bytecode/operators.def"
 };
 
 }  // namespace

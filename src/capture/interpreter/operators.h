@@ -2,12 +2,10 @@
 #ifndef STATOR_CAPTURE_INTERPRETER_OPERATORS_H
 #define STATOR_CAPTURE_INTERPRETER_OPERATORS_H
 
+#include "capture/bytecode/arguments.h"
 #include "capture/bytecode/decode.h"
 
 namespace stator {
-
-// Numbers of BINARY_OP; the in-place forms follow in the same order.
-inline constexpr int kAdd = 0, kAnd = 1, kMultiply = 5, kSubtract = 10, kInplaceOperations = 13;
 
 template <class Number>
 bool compare_numbers(int which, Number left, Number right) {

@@ -112,7 +112,7 @@ bool attend(PyThreadState* thread, [[maybe_unused]] cpython::EvalBreaker breaker
 template <class How>
 PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) {
   static const void* const labels[] = {
-#define OP(name) &&handle_##name,
+#define OP(name, ...) &&handle_##name,
 #include "capture/bytecode/opcodes.def"
 #undef OP
       &&handle_UNKNOWN, &&handle_UNKNOWN, &&handle_UNKNOWN, &&handle_UNKNOWN};

@@ -1,6 +1,7 @@
 // capture/interpreter/statements.cpp: the out-of-line work of imports, `with` and the intrinsic functions.
 #include "capture/interpreter/statements.h"
 
+#include "capture/bytecode/arguments.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/ref.h"
 #include "capture/interpreter/gadget.h"
@@ -62,8 +63,6 @@ bool enter_context(PyObject* manager, PyObject** exit, PyObject** entered) {
 
 namespace {
 
-enum Intrinsic { kImportStar = 2, kStopIterationError = 3, kUnaryPositive = 5, kListToTuple = 6 };
-
 // A StopIteration that leaves a generator becomes a RuntimeError that names the kind of generator.
 PyObject* stop_iteration_error(Frame* frame, PyObject* exception) {
   const int flags = frame->code->co_flags;
@@ -86,14 +85,14 @@ PyObject* stop_iteration_error(Frame* frame, PyObject* exception) {
 }  // namespace
 
 PyObject* call_intrinsic(PyThreadState* thread, Frame* frame, int which, PyObject* value) {
-  switch (which) {
-    case kImportStar:
+  switch (static_cast<Intrinsic>(which)) {
+    case Intrinsic::import_star:
       return import_star(thread, frame, value) ? Py_NewRef(Py_None) : nullptr;
-    case kStopIterationError:
+    case Intrinsic::stop_iteration_error:
       return stop_iteration_error(frame, value);
-    case kUnaryPositive:
+    case Intrinsic::unary_positive:
       return PyNumber_Positive(value);
-    case kListToTuple:
+    case Intrinsic::list_to_tuple:
       return PyList_AsTuple(value);
     default:
       return execute_in_cpython(thread, Opcode::CALL_INTRINSIC_1, which, &value, 1, 1, frame->function);

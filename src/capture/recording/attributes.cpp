@@ -22,6 +22,7 @@ namespace stator {
 static bool read_super_attribute(Recording& recording, PyObject* super, PyObject* name);
 static bool read_through(Recording& recording, PyObject* descriptor, PyObject* owner, PyObject* name);
 static bool read_function_attribute(Recording& recording, PyObject* function, PyObject* name);
+static bool read_method_attribute(Recording& recording, PyObject* method, PyObject* name);
 
 // By object.__getattribute__, or by Python code, which is captured as it runs; C code of a class's own (that
 // of threading.local, say) may look anywhere.
@@ -45,16 +46,16 @@ static bool can_get_another_class(PyObject* object) {
   return flags & Py_TPFLAGS_HEAPTYPE && !(flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
-static void read_class_of(Recording& recording, PyObject* object) {
-  if (!is_fresh(recording, object) && recording.guards.once(reinterpret_cast<const char*>(object) + 2))
-    recording.guards.add(guard_of(recording, object), object);
+void read_class_of(Recording& recording, PyObject* object) {
+  if (is_pinned(recording, object) && (can_get_another_class(object) || PyModule_Check(object)))
+    guard_class(recording, object);
 }
 
 // A value that was found on a class: what its own class defines makes it a descriptor or not.
 static bool read_kind(Recording& recording, PyObject* value) {
   if (!can_get_another_class(value)) return true;
   if (!read_type(recording, Py_TYPE(value))) return false;
-  read_class_of(recording, value);
+  if (!reads_freely(recording, value)) guard_class(recording, value);
   return true;
 }
 
@@ -70,7 +71,12 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
       PyObject* on_type = _PyType_Lookup(Py_TYPE(owner), name);
       if (on_type != nullptr && !pin_class_attribute(recording, Py_TYPE(owner), on_type, name)) return false;
     }
-    return read_dict_item(recording, dict, name);
+    if (!read_dict_item(recording, dict, name)) return false;
+    if (PyDict_GetItemWithError(dict, name) != nullptr || _PyType_Lookup(Py_TYPE(owner), name) != nullptr)
+      return true;
+    // A function of the module's is asked for what it lacks.
+    static PyObject* const fallback = PyUnicode_InternFromString("__getattr__");
+    return !PyErr_Occurred() && read_dict_item(recording, dict, fallback);
   }
   if (PyType_Check(owner)) {
     auto* type = reinterpret_cast<PyTypeObject*>(owner);
@@ -80,24 +86,48 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
     PyObject* const value = _PyType_Lookup(type, name);
     PyObject* const on_metaclass = _PyType_Lookup(Py_TYPE(owner), name);
     if (on_metaclass != nullptr && !read_kind(recording, on_metaclass)) return false;
+    const bool is_types_own = on_metaclass != nullptr && Py_IS_TYPE(on_metaclass, &PyGetSetDescr_Type);
+    const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+    if (is_types_own && (is("__name__") || is("__qualname__")) && !read_class_names(recording, type))
+      return false;
     PyObject* const found = value != nullptr ? value : on_metaclass;
     return found == nullptr || pin_class_attribute(recording, type, found, name);
   }
   if (recording.domain.is_tensor(owner)) return read_tensor_attribute(recording, owner, name);
   if (never_changes(recording, owner)) {
-    // Bound methods lead to a function and an object.
-    if (Py_IS_TYPE(owner, &PyMethod_Type) && is_pinned(recording, owner)) {
-      pin(recording, PyMethod_GET_FUNCTION(owner),
-          {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__func__"))});
-      pin(recording, PyMethod_GET_SELF(owner),
-          {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString("__self__"))});
-    }
-    return true;
+    return !Py_IS_TYPE(owner, &PyMethod_Type) || read_method_attribute(recording, owner, name);
   }
   if (PyFunction_Check(owner)) return read_function_attribute(recording, owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(recording, owner, name);
   if (cpython::is_type_alias(owner)) return read_alias_attribute(recording, owner, name);
   return read_instance_attribute(recording, owner, name);
+}
+
+// Bound methods lead to a function and an object. What a method lacks is the function's, and so is its
+// __doc__.
+static bool read_method_attribute(Recording& recording, PyObject* method, PyObject* name) {
+  PyObject* const function = PyMethod_GET_FUNCTION(method);
+  if (is_pinned(recording, method)) {
+    pin(recording, function, {Origin::attribute, method, Ref<>::steal(PyUnicode_FromString("__func__"))});
+    pin(recording, PyMethod_GET_SELF(method),
+        {Origin::attribute, method, Ref<>::steal(PyUnicode_FromString("__self__"))});
+  }
+  const bool is_methods_own = _PyType_Lookup(&PyMethod_Type, name) != nullptr &&
+                              PyUnicode_CompareWithASCIIString(name, "__doc__") != 0;
+  return is_methods_own || read_attribute(recording, function, name);
+}
+
+// Names of classes can be assigned to without a change of the class's version.
+bool read_class_names(Recording& recording, PyTypeObject* type) {
+  auto* const object = reinterpret_cast<PyObject*>(type);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE ||
+      is_fresh(recording, object))
+    return true;
+  if (!read_type(recording, type)) return false;
+  auto* const heap = reinterpret_cast<PyHeapTypeObject*>(type);
+  read_field(recording, object, &heap->ht_name, "__name__");
+  read_field(recording, object, &heap->ht_qualname, "__qualname__");
+  return true;
 }
 
 // Attributes of functions that can be assigned to and stand in no dictionary.
@@ -221,8 +251,7 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
     if (is_fresh(recording, owner)) return true;
     const Ref<> value = read_getter(owner, descriptor);
     if (!value) return false;
-    recording.guards.add(
-        GetterGuard{owner, descriptor, Ref<>::share(PyDescr_NAME(descriptor)), expect(value.get())}, owner);
+    recording.guards.add(GetterGuard(owner, descriptor, value.get()), owner);
     return is_constant(value.get()) || stop(recording, BreakCode::kUnguardable, "a field of a C struct");
   }
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {

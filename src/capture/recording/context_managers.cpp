@@ -77,7 +77,7 @@ void note_raised(Recording& recording) {
 bool read_handled_exception(Recording& recording) {
   if (recording.handles_at_entry)
     return stop(recording, BreakCode::kUnguardable, "the exception that the caller handles");
-  if (recording.guards.once(&recording.handles_at_entry)) recording.guards.add(NoExceptionGuard{}, nullptr);
+  recording.guards.add(NoExceptionGuard{}, nullptr);
   return true;
 }
 

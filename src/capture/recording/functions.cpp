@@ -2,6 +2,8 @@
 // must stay.
 #include "capture/recording/functions.h"
 
+#include <utility>
+
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/recording/capture_stop.h"
@@ -161,12 +163,11 @@ bool entering(Recording& recording, PyFunctionObject* function, PyObject* first_
     return true;
   }
   if (!before_loading(recording, function, first_argument)) return false;
-  if (!recording.guards.once(function)) return true;
-  if (function != recording.known.proven_function) {
-    recording.guards.add(
-        FunctionGuard{function, function->func_code, function->func_defaults, function->func_kwdefaults,
-                      function->func_closure, function->func_globals},
-        object);
+  if (recording.guards.has<FunctionGuard>(function)) return true;
+  if (function == recording.known.proven_function) {
+    if (std::exchange(recording.known.proven_entered, true)) return true;
+  } else {
+    recording.guards.add(FunctionGuard(function), object);
     for (PyObject* part : {function->func_code, function->func_defaults, function->func_closure}) {
       if (part != nullptr) hold(recording, part);
     }

@@ -2,8 +2,10 @@
 // place.
 #include "capture/recording/identities.h"
 
+#include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/operands.h"
 #include "capture/recording/places.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
@@ -105,7 +107,8 @@ static bool all_inside(PyObject* object, Visit&& visit) {
     return true;
   }
   if (PyAnySet_Check(object)) return each_item(object, visit);
-  return !PyMethod_Check(object) || visit(PyMethod_GET_SELF(object));
+  return !PyMethod_Check(object) ||
+         (visit(PyMethod_GET_FUNCTION(object)) && visit(PyMethod_GET_SELF(object)));
 }
 
 bool before_showing(Recording& recording, PyObject* object) {
@@ -117,6 +120,11 @@ bool before_showing(Recording& recording, PyObject* object) {
   if (shows_address && reads_freely(recording, object))
     return stop(recording, BreakCode::kUnguardable,
                 std::string("the address of a ") + type->tp_name + " is shown");
+  // C code that puts an object into words asks its class how, and names that, or the function that it is.
+  if (!read_class(recording, object)) return false;
+  if (!read_class_names(recording,
+                        PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object)))
+    return false;
   if (PyFunction_Check(object) && is_pinned(recording, object))
     read_field(recording, object, &reinterpret_cast<PyFunctionObject*>(object)->func_qualname,
                "__qualname__");

@@ -268,7 +268,7 @@ bool read_registry(Recording& recording) {
 }
 
 bool read_setting(Recording& recording, PyObject* function) {
-  if (!recording.guards.once(function)) return true;
+  if (recording.guards.has<AnswerGuard>(function)) return true;
   auto answer = Ref<>::steal(PyObject_CallNoArgs(function));
   if (!answer) return false;
   if (!is_plain_key(answer.get()))
@@ -290,9 +290,7 @@ bool before_context_read(Recording& recording, PyObject* variable) {
     return stop(recording, BreakCode::kUnguardable, "a context variable of unknown origin");
   const Ref<> value = read_context_variable(variable);
   if (value) pin(recording, value.get(), {Origin::attribute, variable, text("get()")});
-  // The variable's own address may stand for another guard on it.
-  if (recording.guards.once(&variable->ob_type))
-    recording.guards.add(ContextVariableGuard{variable, expect(value.get())}, variable);
+  recording.guards.add(ContextVariableGuard{variable, expect(value.get())}, variable);
   return true;
 }
 

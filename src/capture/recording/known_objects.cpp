@@ -2,6 +2,7 @@
 #include "capture/recording/known_objects.h"
 
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/method_wrapper.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -43,27 +44,33 @@ static bool holds_constants_only(PyObject* object) {
   return true;
 }
 
-// A compiled regular expression.
-static bool is_pattern(PyObject* object) {
-  return Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE &&
-         std::string_view(Py_TYPE(object)->tp_name) == "re.Pattern";
+// A compiled regular expression, or what it found.
+static bool is_of_re(PyObject* object) {
+  const std::string_view name = Py_TYPE(object)->tp_name;
+  return Py_TYPE(object)->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && (name == "re.Pattern" || name == "re.Match");
+}
+
+// What C code sees of such an object lies in its own memory, where no guard looks: the values of subclasses
+// of numbers and texts too.
+static bool has_value_of_its_own(PyObject* object) {
+  return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
+         PyUnicode_Check(object) || PyBytes_Check(object) || PyTuple_Check(object) ||
+         PyFrozenSet_Check(object) || PySlice_Check(object) || PyRange_Check(object) ||
+         PyCode_Check(object) || Py_IS_TYPE(object, &PyDictProxy_Type) || PyDictKeys_Check(object) ||
+         PyDictItems_Check(object) || PyDictValues_Check(object) || cpython::is_method_wrapper(object) ||
+         is_of_re(object);
 }
 
 // What is read of an object that never changes has no guard but its address: see TupleGuard.
 void hold(Recording& recording, PyObject* object) {
   if (PyTuple_Check(object) && !holds_constants_only(object)) {
-    TupleGuard guard{object, Py_TYPE(object), {}};
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-      guard.items.push_back(expect(PyTuple_GET_ITEM(object, i)));
-    recording.guards.add(std::move(guard), object);
+    recording.guards.add(TupleGuard(object), object);
   } else if (PyMethod_Check(object) || PyCFunction_Check(object)) {
     const MethodFields fields = fields_of(object);
     // Functions of modules and classes live with them.
     if (*fields.self == nullptr || PyModule_Check(*fields.self)) return recording.guards.keep(object);
-    recording.guards.add(MethodGuard{object, Py_TYPE(object), *fields.function, *fields.self}, object);
-  } else if (PyTuple_Check(object) || PyFrozenSet_Check(object) || PySlice_Check(object) ||
-             PyRange_Check(object) || PyCode_Check(object) || is_pattern(object) ||
-             recording.domain.is_immutable(object)) {
+    recording.guards.add(MethodGuard(object), object);
+  } else if (has_value_of_its_own(object) || recording.domain.is_immutable(object)) {
     recording.guards.keep(object);
   }
 }

@@ -28,6 +28,7 @@ struct KnownObjects {
   std::unordered_set<PyTypeObject*> constructed;  // classes of the program's that were called
   // The captured function is proven on every call by what it is made of: its cells need no guard.
   PyFunctionObject* proven_function = nullptr;
+  bool proven_entered = false;
   std::unordered_set<PyObject*> proven_cells;
 };
 

@@ -159,7 +159,7 @@ bool read_list_item(Recording& recording, PyObject* list, PyObject* index) {
 bool read_type(Recording& recording, PyTypeObject* type) {
   if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (!recording.guards.once(type)) return true;
+  if (recording.guards.has<TypeGuard>(type)) return true;
   if (is_fresh(recording, object)) return true;
   if (type->tp_mro == nullptr)
     return stop(recording, BreakCode::kUnguardable,
@@ -182,9 +182,9 @@ bool read_object(Recording& recording, PyObject* object) {
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
   }
   pin(recording, reinterpret_cast<PyObject*>(Py_TYPE(object)), {Origin::type_of, object, {}});
-  // Keyed beside the object itself: a dictionary subclass has guards of both kinds.
-  if (!recording.guards.once(reinterpret_cast<const char*>(object) + 1)) return true;
-  ObjectGuard guard = guard_of(recording, object);
+  ObjectGuard& guard = guard_class(recording, object);
+  if (guard.with_dict) return true;
+  guard.with_dict = true;
   if (PyObject** slot = cpython::noticing_dict(object)) {
     guard.dict_slot = slot;
     guard.dict = *slot;
@@ -192,17 +192,16 @@ bool read_object(Recording& recording, PyObject* object) {
   } else if (PyErr_Occurred()) {
     return false;
   }
-  recording.guards.add(std::move(guard), object);
   return true;
 }
 
-ObjectGuard guard_of(const Recording& recording, PyObject* object) {
-  ObjectGuard guard(object);
+ObjectGuard& guard_class(Recording& recording, PyObject* object) {
+  ObjectGuard& guard = recording.guards.object(object);
   const auto origin = recording.known.pinned.find(object);
   if (origin != recording.known.pinned.end() && origin->second.kind == Origin::item &&
       PyDict_Check(origin->second.parent)) {
     guard.holder = origin->second.parent;
-    guard.key = origin->second.key.get();
+    guard.holder_key = origin->second.key.get();
   }
   return guard;
 }
@@ -214,8 +213,7 @@ bool read_reference(Recording& recording, PyObject* reference) {
   PyObject** field = &reinterpret_cast<PyWeakReference*>(reference)->wr_object;
   PyObject* object = PyWeakref_GET_OBJECT(reference);
   // It never refers to another object, but may be without one.
-  if (recording.guards.once(reference))
-    recording.guards.add(FieldGuard{field, "object", expect(object)}, reference);
+  recording.guards.add(FieldGuard{field, "object", expect(object)}, reference);
   pin(recording, object, {Origin::attribute, reference, Ref<>::steal(PyUnicode_InternFromString("()"))});
   return true;
 }
@@ -227,11 +225,11 @@ bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int ind
   if (recording.journal.find(cell) != nullptr) return true;  // written here
   PyObject* content = PyCell_GET(cell);
   const bool proven = recording.known.proven_cells.count(cell) != 0;
-  if (content != nullptr && !proven && !recording.guards.has_seen(cell)) {
+  if (content != nullptr && !proven && !recording.guards.has<CellGuard>(cell)) {
     if (see_place(recording, cell, Py_None, content)) return true;
     if (PyErr_Occurred()) return false;
   }
-  if (!proven && recording.guards.once(cell)) recording.guards.add(CellGuard{cell, expect(content)}, cell);
+  if (!proven) recording.guards.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {
     pin(recording, content,
         {Origin::attribute, cell, Ref<>::share(PyTuple_GET_ITEM(code->co_localsplusnames, index))});
@@ -243,8 +241,7 @@ bool read_order(Recording& recording, PyObject* dict) {
   if (is_withheld(recording, dict)) return false;
   if (!cpython::order_is_readable())
     return stop(recording, BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
-  // Keyed beside the dictionary itself, which has a guard on its items.
-  if (!recording.guards.once(reinterpret_cast<const char*>(dict) + 2)) return true;
+  if (recording.guards.has<OrderGuard>(dict)) return true;
   // Keys that this run wrote stand behind those that were there.
   const Written* written = recording.journal.find(dict);
   OrderGuard guard{dict, {}};
@@ -262,7 +259,7 @@ bool read_items(Recording& recording, PyObject* container) {
     return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");
   }
-  if (!recording.guards.once(container)) return true;
+  if (recording.guards.has<ItemsGuard>(container)) return true;
   // After a write: what it held at entry.
   const Written* written = recording.journal.find(container);
   PyObject* entry = written == nullptr ? container
@@ -283,7 +280,7 @@ bool read_items(Recording& recording, PyObject* container) {
 }
 
 void read_field(Recording& recording, PyObject* owner, PyObject** field, const char* name) {
-  if (recording.guards.once(field)) recording.guards.add(FieldGuard{field, name, expect(*field)}, owner);
+  recording.guards.add(FieldGuard{field, name, expect(*field)}, owner);
   if (*field != nullptr)
     pin(recording, *field, {Origin::attribute, owner, Ref<>::steal(PyUnicode_FromString(name))});
 }

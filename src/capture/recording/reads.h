@@ -19,7 +19,8 @@ bool read_list_item(Recording& recording, PyObject* list, PyObject* index);
 bool read_length(Recording& recording, PyObject* list);
 bool read_type(Recording& recording, PyTypeObject* type);
 bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index);
-ObjectGuard guard_of(const Recording& recording, PyObject* object);
+// The class of an object that is pinned; valid until the next guard is added.
+ObjectGuard& guard_class(Recording& recording, PyObject* object);
 // a weak one is called
 bool read_reference(Recording& recording, PyObject* reference);
 // of an OrderedDict

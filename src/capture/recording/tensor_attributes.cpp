@@ -92,12 +92,10 @@ static bool read_object_attribute(Recording& recording, PyObject* tensor, PyObje
   if (recording.journal.wrote_slot(tensor, descriptor)) return true;
   const Ref<> value = read_getter(tensor, descriptor);
   if (!value) return false;
-  // Keyed beside the tensor itself: its dictionary and class have guards of their own.
-  if (!recording.guards.once(reinterpret_cast<const char*>(tensor) + 3)) return true;
+  if (recording.guards.has<GetterGuard>(tensor, descriptor)) return true;
   if (see_place(recording, tensor, name, value.get())) return true;
   if (PyErr_Occurred()) return false;
-  recording.guards.add(
-      GetterGuard{tensor, descriptor, Ref<>::share(PyDescr_NAME(descriptor)), expect(value.get())}, tensor);
+  recording.guards.add(GetterGuard(tensor, descriptor, value.get()), tensor);
   pin(recording, value.get(), {Origin::attribute, tensor, Ref<>::share(name)});
   return true;
 }

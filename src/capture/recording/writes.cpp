@@ -176,14 +176,13 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
   return before_write(recording, container, "an item");
 }
 
-bool before_in_place(Recording& recording, PyObject* left, PyObject* right, int operation) {
-  constexpr int kAdd = 13;  // NB_INPLACE_ADD
+bool before_in_place(Recording& recording, PyObject* left, PyObject* right, OnList on_list) {
   recording.walked.written(left);
   if (never_changes(recording, left) || recording.domain.is_tensor(left) || is_fresh(recording, left))
     return true;
   if (PyList_CheckExact(left) && is_writable(recording, left))
-    return operation == kAdd ? read_contents(recording, right) && recording.journal.list_tail(left)
-                             : before_whole_write(recording, left);
+    return on_list == OnList::extends ? read_contents(recording, right) && recording.journal.list_tail(left)
+                                      : before_whole_write(recording, left);
   if ((PySet_Check(left) || PyDict_CheckExact(left)) && is_writable(recording, left))
     return before_whole_write(recording, left);
   // Classes of the program's: what they do is Python code, unless a base in C does it.

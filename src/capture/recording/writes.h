@@ -18,7 +18,9 @@ bool before_whole_write(Recording& recording, PyObject* container);
 // `value` is nullptr where an item is removed.
 bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,
                        PyObject* value = nullptr);
-bool before_in_place(Recording& recording, PyObject* left, PyObject* right, int operation);
+// What the in-place form of an operator does to a list.
+enum class OnList : uint8_t { extends, rewrites };
+bool before_in_place(Recording& recording, PyObject* left, PyObject* right, OnList on_list);
 // `value` is nullptr where the attribute is deleted.
 bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);
 bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);

@@ -1,0 +1,34 @@
+// capture/guards/kinds/given_attribute.h: an attribute in the dictionary of a tensor that the call brings.
+#ifndef STATOR_CAPTURE_GUARDS_KINDS_GIVEN_ATTRIBUTE_H
+#define STATOR_CAPTURE_GUARDS_KINDS_GIVEN_ATTRIBUTE_H
+
+#include "capture/cpython/exported.h"
+#include "capture/guards/guard_kind.h"
+#include "capture/guards/places.h"
+
+namespace stator {
+
+// A constant, or its absence.
+struct GivenAttributeGuard {
+  size_t tensor;  // among those that the call brings
+  std::string tensor_name;
+  Ref<> name;
+  ExpectedValue value;
+
+  GuardKey key() const { return {name.get(), reinterpret_cast<const void*>(tensor)}; }
+  bool holds(FoundByGuards found) {
+    PyObject** dict = _PyObject_GetDictPtr(found.tensors[tensor]);
+    return value.matches(dict != nullptr && *dict != nullptr ? item_at(*dict, name.get()) : nullptr);
+  }
+  std::string text() const {
+    return "gives " + tensor_name + " whose " + utf8(name.get()) + " is " + text_of(value);
+  }
+  void words(GuardWords&) const {}
+  bool note_changes(Changes&) { return true; }
+  template <class Visit>
+  void each_expected(Visit&&) {}  // compared by value with what the call brings
+};
+
+}  // namespace stator
+
+#endif
