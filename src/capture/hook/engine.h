@@ -15,7 +15,7 @@
 namespace stator {
 
 // What the hook does with a frame of a thread.
-enum class Mode : uint8_t { off, run_only, interpret, capture };
+enum class Mode : uint8_t { off, interpret, capture };
 
 // A call whose arguments CPython is binding: the hook keeps the frame that results instead of running it.
 struct Binding {
