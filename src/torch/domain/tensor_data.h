@@ -1,7 +1,7 @@
 // src/torch/domain/tensor_data.h: torch.tensor and its kin, given tensors inside of sequences.
 //
-// torch copies the values of such tensors past the dispatcher: the graph does not see them, and no guard looks
-// at values. So the capture ends there.
+// torch copies the values of such tensors past the dispatcher: the graph does not see them, and no guard
+// looks at values. So the capture ends there.
 #pragma once
 
 #include <Python.h>
