@@ -109,10 +109,13 @@ test-debug: .venv-cp311d/.ready build/cp311d/build.ninja
 	@$(call lock,build/cp311d) $(NINJA) -C build/cp311d --quiet
 	@.venv-cp311d/bin/python -m pytest -n $(JOBS) tests/capture/test_references.py tests/capture/test_programs.py
 
-## make mutations      5,000 changes after compiling: none may go unnoticed
+## make mutations      changes after compiling: 5,000 of modules, 50,000 of reader x place x change; none may go unnoticed
+CASES ?= 50000
+SEED ?= 0
 .PHONY: mutations
 mutations: build
 	@$(PYTHON) tests/mutations/mutation_programs.py
+	@$(PYTHON) tests/mutations/mutation_runner.py --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
 ## make lint           clang-format, clang-tidy, ruff, mypy --strict
 # Its own configuration: clang cannot read the headers that g++ precompiled, and has no omp.h of its own.

@@ -1,0 +1,195 @@
+"""Reader x place x change: many generated cases in processes that may crash or hang without ending the run.
+
+`python tests/mutations/mutation_runner.py [--cases 50000] [--seed 0] [--jobs 2] [--report FILE]` prints what is
+stale, wrong, crashed or left a tracer behind, each as a program that runs alone, and exits with 1 if anything is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import gc
+import multiprocessing
+import multiprocessing.connection
+import random
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import mutation_cases
+from mutation_cases import Case
+
+LIMIT = 30.0  # seconds without a sign of life
+ENOUGH = 400  # programs of one process: then a new one, as memory of worlds may be kept
+BAD = ("stale", "wrong", "tracer", "crashed", "hung")
+
+
+@dataclass
+class Finding:
+    status: str
+    case: Case
+    detail: str
+    program: int
+
+
+@dataclass
+class Summary:
+    counts: collections.Counter[str] = field(default_factory=collections.Counter)
+    findings: list[Finding] = field(default_factory=list)
+    readers: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    def add(self, status: str, served: bool, case: Case, detail: str, program: int) -> None:
+        self.counts["cases"] += 1
+        self.counts[status] += 1
+        self.counts["served"] += served
+        self.counts["visible"] += case.visible
+        self.counts["both"] += served and case.visible
+        self.readers[case.reader] += served
+        if status in BAD:
+            self.findings.append(Finding(status, case, detail, program))
+
+    def lines(self) -> list[str]:
+        c = self.counts
+        return [
+            f"changes that alter eager's answer: {c['visible']}; of those served by a capture before: {c['both']}; "
+            f"never captured, which prove nothing: {c['cases'] - c['served']}; readers served: "
+            f"{sum(1 for n in self.readers.values() if n)} of {len(self.readers)}; unstable in eager: {c['unstable']}",
+            f"{c['cases']} cases, {c['served']} served, {c['stale'] + c['wrong']} stale, "
+            f"{c['crashed'] + c['hung']} crashed, {c['tracer']} tracers",
+        ]
+
+
+def work(seed: int, programs: list[int], pipe: Any) -> None:
+    """A process: makes and runs the cases of programs, telling each step."""
+    mutation_cases.prepare()
+    for count, program in enumerate(programs):
+        pipe.send(("program", program))
+        rng = random.Random(f"{seed}:{program}")
+        for case in mutation_cases.cases(rng):
+            pipe.send(("run", case))
+            outcome = mutation_cases.run(case)
+            pipe.send(("done", (outcome.status, outcome.served, outcome.detail)))
+        if count % 50 == 49:
+            gc.collect()
+    pipe.send(("end", None))
+
+
+class Shard:
+    """A share of the programs, and the process that works on them."""
+
+    def __init__(self, seed: int, programs: list[int], summary: Summary) -> None:
+        self.seed, self.programs, self.summary = seed, programs, summary
+        self.case: Case | None = None
+        self.program = -1
+        self.start()
+
+    def start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=work, args=(self.seed, self.programs[:ENOUGH], theirs), daemon=True
+        )
+        self.process.start()
+        theirs.close()
+        self.heard = time.monotonic()
+
+    def step(self) -> bool:
+        """Takes one message; whether there is more to come."""
+        self.heard = time.monotonic()
+        try:
+            what, told = self.pipe.recv()
+        except EOFError:
+            return self.lost("crashed")
+        if what == "program":
+            self.program = told
+            self.programs.remove(told)
+        elif what == "run":
+            self.case = told
+        elif what == "done" and self.case is not None:
+            status, served, detail = told
+            self.summary.add(status, served, self.case, detail, self.program)
+            self.case = None
+        elif what == "end":
+            return self.again()
+        return True
+
+    def again(self) -> bool:
+        self.process.join(5)
+        if not self.programs:
+            return False
+        self.start()
+        return True
+
+    def lost(self, how: str) -> bool:
+        """The process has died or does not answer: a finding if the captured program ran."""
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        code = self.process.exitcode or 0
+        name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        if self.case is not None:
+            self.summary.add(how, False, self.case, f"{how}: {name}", self.program)
+            self.case = None
+        return self.again()
+
+
+def run(
+    seed: int, programs: range | list[int], jobs: int, wanted: int | None = None, quiet: bool = True
+) -> Summary:
+    """The cases of these programs; ends early once there are as many cases as wanted."""
+    summary = Summary()
+    shards = [Shard(seed, list(programs)[i::jobs], summary) for i in range(jobs) if list(programs)[i::jobs]]
+    shown = time.monotonic()
+    while shards:
+        ready = multiprocessing.connection.wait([shard.pipe for shard in shards], timeout=1.0)
+        for shard in list(shards):
+            going = True
+            if shard.pipe in ready:
+                going = shard.step()
+            elif time.monotonic() - shard.heard > LIMIT:
+                going = shard.lost("hung")
+            if not going:
+                shards.remove(shard)
+        if not quiet and time.monotonic() - shown > 30:
+            shown = time.monotonic()
+            print(dict(summary.counts), file=sys.stderr, flush=True)
+        if wanted is not None and summary.counts["cases"] >= wanted:
+            for shard in shards:
+                shard.process.kill()
+            break
+    return summary
+
+
+def text_of(finding: Finding) -> str:
+    case = finding.case
+    return (
+        f"# {finding.status}; program {finding.program}; reader {case.reader!r}; place {case.place}; "
+        f"change {case.change.kind}\n# {finding.detail}\n{case.text()}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=50_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int, default=20, help="findings to print whole")
+    parser.add_argument("--report", type=Path, help="where all findings go")
+    options = parser.parse_args()
+    summary = run(options.seed, range(options.cases), options.jobs, options.cases, quiet=False)
+    texts = [text_of(finding) for finding in summary.findings]
+    if options.report:
+        options.report.write_text("\n\n".join(texts))
+    for text in texts[: options.show]:
+        print(text, end="\n\n")
+    print("\n".join(summary.lines()))
+    return 1 if summary.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
