@@ -104,8 +104,8 @@ def differ(one: Twin, other: Twin) -> str | None:
 
 
 # -- Making programs --------------------------------------------------------------------------------------------------
-def program_of(rng: random.Random) -> tuple[str, str, str] | None:
-    """A program's text, its reader's and its place's name; None if no data fit the reader."""
+def program_of(rng: random.Random) -> tuple[str, str, str, str] | None:
+    """A program's text, its reader's name and family, its place's name; None if no data fit the reader."""
     reader = mutation_readers.drawn(rng)
     found = fitting(reader, rng)
     if found is None:
@@ -135,7 +135,12 @@ def program_of(rng: random.Random) -> tuple[str, str, str] | None:
     text = "\n".join([*head, *tail])
     names = {name for name in CLASSES if re.search(rf"\b{name}\b", text)}
     box = f"{mutation_places.BOX}\n" if re.search(r"\bBox\b", text) else ""
-    return f"{definitions(names)}\n{box}{text}", reader.name, f"{place.root}: {', '.join(place.around)}"
+    return (
+        f"{definitions(names)}\n{box}{text}",
+        reader.name,
+        reader.family,
+        f"{place.root}: {', '.join(place.around)}",
+    )
 
 
 def fitting(reader: mutation_readers.Reader, rng: random.Random) -> tuple[Data, list[str]] | None:
@@ -169,7 +174,7 @@ def cases(rng: random.Random) -> Iterator[Case]:
     made = program_of(rng)
     if made is None:
         return
-    text, reader, place = made
+    text, reader, family, place = made
     try:
         code = code_of(text)
         control = eager(code)
@@ -178,7 +183,7 @@ def cases(rng: random.Random) -> Iterator[Case]:
     names = [name for name in control.state() if name not in ("OUT", "LOG")]
     options = list(changes(control.world, names))
     options = [c for c in options if not any(c.text.startswith(f"{name} = ") for name in NOT_REPLACED)]
-    if rng.random() < 0.03 or reader in mutation_readers.SETTINGS:
+    if rng.random() < 0.03 or family == "setting":
         options = setting_changes() + (options if rng.random() < 0.3 else [])
     for _ in range(3):
         control.run()
