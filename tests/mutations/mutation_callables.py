@@ -1,56 +1,75 @@
-"""Readers by C function: found by looking into modules and types, called directly or handed to other C code."""
+"""Readers by C function: found by looking into modules and types, called directly or given to C code."""
 
 from __future__ import annotations
 
 import builtins
 import collections
 import functools
+import importlib
 import random
 import types
 from collections.abc import Iterator
-from typing import Any
 
-import mutation_data
+from mutation_texts import texts
 
-SKIPPED = {
-    "input", "breakpoint", "exit", "quit", "help", "open", "exec", "eval", "compile", "__import__", "print", "license",
-    "credits", "copyright", "__build_class__", "globals", "locals", "id", "getrefcount", "namedtuple", "__init_subclass__",
-    "__subclasshook__", "settrace", "setprofile", "__sizeof__", "getsizeof", "is_finalizing", "__del__", "_count_elements",
-}  # fmt: skip
+SKIPPED = texts("""
+__build_class__  __del__  __class__  __import__  __init_subclass__  __new__  __sizeof__  __subclasshook__
+breakpoint  compile  copyright  credits  eval  exec  exit  getrefcount  getsizeof  globals  help  id  input
+is_finalizing  license  locals  namedtuple  open  print  quit  setprofile  settrace
+""")
 TYPES: tuple[type, ...] = (
-    list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, complex, bool, range, slice, object, type, property,
-    memoryview, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter, collections.ChainMap,
-    types.MappingProxyType, types.SimpleNamespace, functools.partial, BaseException, staticmethod, classmethod,
-    types.FunctionType, types.MethodType, super, types.ModuleType,
+    list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, complex, bool, range, slice, object,
+    type, property, memoryview, collections.deque, collections.OrderedDict, collections.defaultdict,
+    collections.Counter, collections.ChainMap, types.MappingProxyType, types.SimpleNamespace,
+    functools.partial, BaseException, staticmethod, classmethod, types.FunctionType, types.MethodType, super,
+    types.ModuleType,
 )  # fmt: skip
-FROM_MODULES = (
-    "builtins", "operator", "itertools", "functools", "math", "cmath", "re", "heapq", "bisect", "collections", "copy", "struct",
-    "json", "statistics", "textwrap", "dataclasses", "fractions", "types", "contextlib", "array",
-)  # fmt: skip
-SECOND = (
-    "0", "1", "2", "'a'", "'v'", "None", "[1, 2]", "(1, 2)", "{'a': 1}", "{1, 2}", "«D»", "D2", "len", "int", "str", "list",
-    "slice(0, 2)", "2.5", "'ab'", "[[1, 2]]", "«X»", "operator.neg", "(lambda *a: a)", "b'a'", "bool",
-)  # fmt: skip
-FIRST = (
-    "None", "len", "bool", "(lambda *a: a)", "operator.itemgetter(0)", "operator.attrgetter('v')", "operator.methodcaller('get')",
-    "str", "operator.add", "operator.getitem", "'a'", "2", "int", "[1, 2]", "{'a': 1, 1: 2}.get", "type", "repr", "operator.not_",
-    "sum", "list", "'(a)'", "[3, 1, 2].index", "'{}'.format", "max", "any", "isinstance", "functools.partial(max, 1)", "hash",
-)  # fmt: skip
-FORMS = (
-    "«C»(«A»)", "«C»(«A»)", "«C»(«A»)", "«C»(«A»)", "«C»(«A»)", "list(map(«C», [«D»]))", "list(map(«C», «D»))", "functools.partial(«C», «A»)()",
-    "list(itertools.starmap(«C», [(«A»,)]))", "sorted([«D», «D»], key=«C»)", "list(filter(«C», [«D»]))", "list(filter(«C», «D»))",
-    "[(k, list(g)) for k, g in itertools.groupby(«D», «C»)]", "min(«D», key=«C»)", "max([«D»], key=«C»)", "any(map(«C», «D»))",
-    "functools.reduce(«C», «D»)", "type('P', (), {'p': property(«C»)})().p", "operator.call(«C», «A»)", "list(itertools.takewhile(«C», «D»))",
-    "list(itertools.accumulate(«D», «C»))", "list(map(«C», «D», «D»))", "sorted(«D», key=«C»)", "functools.reduce(«C», [1, 2], «D»)",
-    "list(itertools.filterfalse(«C», «D»))", "next(map(«C», «D»))", "list(itertools.islice(iter(functools.partial(«C», «A»), 1), 3))",
-    "dict(zip('ab', map(«C», «D»)))", "{k: 1 for k in map(«C», «D»)}", "«C».__call__(«A»)", "(lambda c: c(«A»))(«C»)",
-    "[*map(«C», itertools.repeat(«D», 2))]", "tuple(map(«C», [«D»], ['a']))", "functools.cache(«C»)(«A»)",
-)  # fmt: skip
-METHOD_FORMS = (
-    "«D».«N»(«B»)", "«D».«N»(«B»)", "operator.methodcaller('«N»')(«D»)", "list(map(operator.methodcaller('«N»'), [«D»]))", "list(map(«D».«N», [1, 'a']))",
-    "max([1, 0], key=«D».«N»)", "list(filter(«D».«N», [1, 0, 'a']))", "getattr(«D», '«N»')(«B»)", "list(itertools.islice(iter(«D».«N», 1), 3))",
-    "functools.reduce(«D».«N», [0])", "list(map(operator.attrgetter('«N»'), [«D»]))", "functools.partial(«D».«N», «B»)()" , "sorted([0, 1], key=«D».«N»)",
-)  # fmt: skip
+FROM_MODULES = texts("""
+builtins  operator  itertools  functools  math  cmath  re  heapq  bisect  collections  copy  struct  json
+statistics  textwrap  dataclasses  fractions  types  contextlib  array
+""")
+ARGUMENTS = texts("""
+«D»  «D»  «D»  «D», «S»  «F», «D»  «D», «S», «S»  «F», «D», «S»  *«D»  «D», key=«F»  «D», default=«S»
+""")
+SECOND = texts("""
+0  1  2  'a'  'v'  None  [1, 2]  (1, 2)  {'a': 1}  {1, 2}  «D»  D2  len  int  str  list  slice(0, 2)  2.5
+'ab'  [[1, 2]]  «X»  operator.neg  (lambda *a: a)  b'a'  bool
+""")
+FIRST = texts("""
+None  len  bool  (lambda *a: a)  operator.itemgetter(0)  operator.attrgetter('v')
+operator.methodcaller('get')  str  operator.add  operator.getitem  'a'  2  int  [1, 2]  {'a': 1, 1: 2}.get
+type  repr  operator.not_  sum  list  '(a)'  [3, 1, 2].index  '{}'.format  max  any  isinstance
+functools.partial(max, 1)  hash
+""")
+FORMS = texts("""
+«C»(«A»)  «C»(«A»)  «C»(«A»)  «C»(«A»)  «C»(«A»)  list(map(«C», [«D»]))  list(map(«C», «D»))
+functools.partial(«C», «A»)()  list(itertools.starmap(«C», [(«A»,)]))  sorted([«D», «D»], key=«C»)
+list(filter(«C», [«D»]))  list(filter(«C», «D»))  [(k, list(g)) for k, g in itertools.groupby(«D», «C»)]
+min(«D», key=«C»)  max([«D»], key=«C»)  any(map(«C», «D»))  functools.reduce(«C», «D»)
+type('P', (), {'p': property(«C»)})().p  operator.call(«C», «A»)  list(itertools.takewhile(«C», «D»))
+list(itertools.accumulate(«D», «C»))  list(map(«C», «D», «D»))  sorted(«D», key=«C»)
+functools.reduce(«C», [1, 2], «D»)  list(itertools.filterfalse(«C», «D»))  next(map(«C», «D»))
+list(itertools.islice(iter(functools.partial(«C», «A»), 1), 3))  dict(zip('ab', map(«C», «D»)))
+{k: 1 for k in map(«C», «D»)}  «C».__call__(«A»)  (lambda c: c(«A»))(«C»)
+[*map(«C», itertools.repeat(«D», 2))]  tuple(map(«C», [«D»], ['a']))  functools.cache(«C»)(«A»)
+""")
+METHOD_FORMS = texts("""
+«D».«N»(«B»)  «D».«N»(«B»)  operator.methodcaller('«N»')(«D»)
+list(map(operator.methodcaller('«N»'), [«D»]))  list(map(«D».«N», [1, 'a']))  max([1, 0], key=«D».«N»)
+list(filter(«D».«N», [1, 0, 'a']))  getattr(«D», '«N»')(«B»)  list(itertools.islice(iter(«D».«N», 1), 3))
+functools.reduce(«D».«N», [0])  list(map(operator.attrgetter('«N»'), [«D»]))
+functools.partial(«D».«N», «B»)()  sorted([0, 1], key=«D».«N»)
+""")
+
+# C functions that calls make.
+MADE = texts("""
+operator.itemgetter(0)  operator.itemgetter('a')  operator.attrgetter('v')  operator.attrgetter('kind')
+operator.methodcaller('get')  operator.methodcaller('copy')  operator.itemgetter(0, 1)
+re.compile('a').match  re.compile('(a)').findall  re.compile('a').sub  itertools.chain.from_iterable
+dict.fromkeys  str.maketrans  functools.partial(isinstance, Item(1))  operator.attrgetter('v.v')
+functools.cmp_to_key(max)  sys.intern  collections.OrderedDict.fromkeys
+functools.partial(operator.getitem, [1, 2, 3])  int.from_bytes
+""")
 
 
 def call(name: str, rng: random.Random) -> str:
@@ -58,10 +77,10 @@ def call(name: str, rng: random.Random) -> str:
     if name.startswith("."):  # a method, called on the value
         text = rng.choice(METHOD_FORMS).replace("«N»", name[1:])
         return f"r = {_listed(text.replace('«B»', rng.choice(('', '', *SECOND))), name)}"
-    argument = rng.choice(
-        ("«D»", "«D»", "«D»", f"«D», {rng.choice(SECOND)}", f"{rng.choice(FIRST)}, «D»", f"«D», {rng.choice(SECOND)}, {rng.choice(SECOND)}",
-         f"{rng.choice(FIRST)}, «D», {rng.choice(SECOND)}", "*«D»", f"«D», key={rng.choice(FIRST)}", f"«D», default={rng.choice(SECOND)}")
-    )  # fmt: skip
+    argument = rng.choice(ARGUMENTS)
+    while "«S»" in argument:
+        argument = argument.replace("«S»", rng.choice(SECOND), 1)
+    argument = argument.replace("«F»", rng.choice(FIRST))
     text = rng.choice(FORMS).replace("«C»", name).replace("«A»", argument)
     return f"r = {_listed(text, name)}"
 
@@ -71,46 +90,25 @@ def _listed(text: str, name: str) -> str:
     return f"list(itertools.islice({text}, 5))" if name in ENDLESS else text
 
 
+SPECIAL = ("__getitem__", "__contains__", "__len__", "__eq__", "__iter__")
 ENDLESS = {"itertools.count", "itertools.cycle", "itertools.repeat"}
 
 
 def callables() -> Iterator[str]:
-    """C functions as text that names them: functions of modules, methods of types with and without the type."""
+    """C functions by name: functions of modules, and methods of types with and without the type."""
     for module_name in FROM_MODULES:
-        module: Any = __import__(module_name)
         prefix = "" if module_name == "builtins" else f"{module_name}."
-        for name, value in sorted(vars(module).items()):
-            if name in SKIPPED or not callable(value) or (name.startswith("_") and prefix != ""):
-                continue
-            if isinstance(value, type) and issubclass(value, BaseException) and name != "ValueError":
-                continue
-            if name.startswith("_") or (prefix and module_name not in vars(mutation_data)):
-                continue
-            yield f"{prefix}{name}"
-    yield from ("operator.itemgetter(0)", "operator.itemgetter('a')", "operator.attrgetter('v')", "operator.attrgetter('kind')",
-                "operator.methodcaller('get')", "operator.methodcaller('copy')", "operator.itemgetter(0, 1)", "re.compile('a').match",
-                "re.compile('(a)').findall", "re.compile('a').sub", "itertools.chain.from_iterable", "dict.fromkeys", "str.maketrans",
-                "functools.partial(isinstance, Item(1))", "operator.attrgetter('v.v')", "functools.cmp_to_key(max)", "sys.intern",
-                "collections.OrderedDict.fromkeys", "functools.partial(operator.getitem, [1, 2, 3])", "int.from_bytes")  # fmt: skip
+        for name, value in sorted(vars(importlib.import_module(module_name)).items()):
+            an_exception = isinstance(value, type) and issubclass(value, BaseException)
+            if callable(value) and name not in SKIPPED and not name.startswith("_") and not an_exception:
+                yield f"{prefix}{name}"
+    yield from MADE
     for owner in TYPES:
-        path = _path(owner)
         for name, value in sorted(vars(owner).items()):
-            if (
-                name in SKIPPED
-                or not callable(getattr(owner, name, None))
-                or name in ("__new__", "__class__")
-            ):
+            if name in SKIPPED or not callable(getattr(owner, name, None)) or isinstance(value, type):
                 continue
-            if isinstance(value, type):
-                continue
-            yield f"{path}.{name}"
-            if not name.startswith("__") or name in (
-                "__getitem__",
-                "__contains__",
-                "__len__",
-                "__eq__",
-                "__iter__",
-            ):
+            yield f"{_path(owner)}.{name}"
+            if not name.startswith("__") or name in SPECIAL:
                 yield f".{name}"
 
 

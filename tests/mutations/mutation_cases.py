@@ -5,31 +5,23 @@ A case is text, so that it can be printed and run alone: `python tests/mutations
 
 from __future__ import annotations
 
-import random
-import re
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-import mutation_places
-import mutation_readers
-from comparison import TracerFound, difference
-from mutation_changes import Change, changes, setting_changes
-from mutation_data import CLASSES, PRELUDE, Data, Grammar, definitions
+from comparison import TracerFound, difference  # noqa: E402
+from mutation_changes import setting_changes  # noqa: E402
+from mutation_data import PRELUDE  # noqa: E402
+from mutation_slots import Change  # noqa: E402
 
-import stator
-import torch
+import stator  # noqa: E402
+import torch  # noqa: E402
 
-TRIES = 60  # draws of data and arguments until a reader accepts them
-VISIBLE, INVISIBLE = 4, 1  # cases made of one program
-CHANGE_TRIES = 14
 MARK = "\n# -- change --\n"
-NOT_REPLACED = {"f", "ARGS", "KEYS", "make", "model", "D2", "X"}
 World = dict[str, Any]
 
 
@@ -59,7 +51,6 @@ class Twin:
     world: World
     call: Any
     last: Any = None
-    history: list[Any] = field(default_factory=list)
 
     def run(self) -> None:
         args, keys = self.world["ARGS"], self.world["KEYS"]
@@ -103,129 +94,6 @@ def differ(one: Twin, other: Twin) -> str | None:
         return f"cannot be compared: {error!r}"
 
 
-# -- Making programs --------------------------------------------------------------------------------------------------
-def program_of(rng: random.Random) -> tuple[str, str, str, str] | None:
-    """A program's text, its reader's name and family, its place's name; None if no data fit the reader."""
-    reader = mutation_readers.drawn(rng)
-    found = fitting(reader, rng)
-    if found is None:
-        return None
-    data, lines = found
-    place = mutation_places.drawn(rng, data.expression)
-    body = [line.replace("«V»", "d") for line in lines]
-    body = (
-        [f"d = {place.access}", *body]
-        if rng.random() < 0.6
-        else [l.replace("«V»", place.access) for l in lines]
-    )
-    if rng.random() < 0.2:
-        second = mutation_readers.drawn(rng)
-        more = second.lines(place.access if "d = " not in body[0] else "d", rng)
-        body += ["r0 = r", *more, "r = [r0, r]"]
-    if any(line.startswith("global ") for line in body):
-        body.sort(key=lambda line: not line.startswith("global "))
-    body.append("return [r, x + 1]")
-    head = ["X = torch.arange(6.).reshape(2, 3)", "OUT = {}", "LOG = []"]
-    tail = [*data.before, *mutation_places.program(place, body)]
-    if any(re.search(r"\bD2\b", line) for line in body):
-        head += [f"{line}" for line in data.before] if data.before else []
-        head += [f"D2 = {data.expression}"]
-    if any("BOX" in line for line in body):
-        head += ["BOX = Box(0)"]
-    text = "\n".join([*head, *tail])
-    names = {name for name in CLASSES if re.search(rf"\b{name}\b", text)}
-    box = f"{mutation_places.BOX}\n" if re.search(r"\bBox\b", text) else ""
-    return (
-        f"{definitions(names)}\n{box}{text}",
-        reader.name,
-        reader.family,
-        f"{place.root}: {', '.join(place.around)}",
-    )
-
-
-def fitting(reader: mutation_readers.Reader, rng: random.Random) -> tuple[Data, list[str]] | None:
-    """Data that the reader takes without an exception, and its lines with «V» for the value; now and then any."""
-    grammar = Grammar(rng)
-    space = dict(PRELUDE)
-    exec(code_of(f"{definitions(set(CLASSES))}\n{mutation_places.BOX}"), space)
-    space.update(OUT={}, LOG=[], BOX=space["Box"](0))
-    last = None
-    for _ in range(TRIES):
-        kind = rng.choice(reader.kinds) if reader.kinds and rng.random() < 0.7 else None
-        data = grammar.draw(rng.choices((0, 1, 2, 3), weights=(20, 40, 25, 15))[0], kind)
-        lines = reader.lines("«V»", rng)
-        if reader.family == "setting" and "«V»" not in "".join(lines):
-            return data, lines
-        if rng.random() < 0.002:
-            return data, lines
-        text = "\n".join([*data.before, f"d_ = {data.expression}", f"D2 = {data.expression}", "x = torch.ones(2, 3)",
-                          "def f_(x, d_):", *(f"    {line.replace('«V»', 'd_')}" for line in lines), "    return r", "f_(x, d_)"])  # fmt: skip
-        try:
-            exec(code_of(text), space)
-        except Exception:
-            continue
-        last = data, lines
-        break
-    return last
-
-
-def cases(rng: random.Random) -> Iterator[Case]:
-    """Cases of one program: changes that eager's answer shows, and now and then one that it does not."""
-    made = program_of(rng)
-    if made is None:
-        return
-    text, reader, family, place = made
-    try:
-        code = code_of(text)
-        control = eager(code)
-    except Exception:
-        return
-    names = [name for name in control.state() if name not in ("OUT", "LOG")]
-    options = list(changes(control.world, names))
-    options = [c for c in options if not any(c.text.startswith(f"{name} = ") for name in NOT_REPLACED)]
-    if rng.random() < 0.03 or family == "setting":
-        options = setting_changes() + (options if rng.random() < 0.3 else [])
-    for _ in range(3):
-        control.run()
-    kinds: dict[str, list[Change]] = {}
-    for option in options:
-        kinds.setdefault(option.kind, []).append(option)
-    visible = invisible = 0
-    for _ in range(CHANGE_TRIES):
-        if not kinds or (visible >= VISIBLE and invisible >= INVISIBLE):
-            break
-        kind = rng.choice(list(kinds))
-        change = kinds[kind].pop(rng.randrange(len(kinds[kind])))
-        if not kinds[kind]:
-            del kinds[kind]
-        shown = visible_to_eager(code, control, change)
-        if shown is None:
-            continue
-        if shown and visible < VISIBLE:
-            visible += 1
-            yield Case(text, change, reader, place, True)
-        elif not shown and invisible < INVISIBLE:
-            invisible += 1
-            yield Case(text, change, reader, place, False)
-
-
-def visible_to_eager(code: Any, control: Twin, change: Change) -> bool | None:
-    """Whether eager's third answer is another one after the change; None if it cannot be made."""
-    twin = eager(code)
-    twin.run()
-    twin.run()
-    try:
-        twin.change(change.text)
-        twin.run()
-        return difference(twin.last, control.last) is not None
-    except Exception:
-        return None
-    finally:
-        if change.setting:
-            restore_settings()
-
-
-# -- Running cases ----------------------------------------------------------------------------------------------------
 def run(case: Case) -> Outcome:
     """Captured, served, changed, called twice more: each time compared with eager."""
     code = code_of(case.program)

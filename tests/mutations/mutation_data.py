@@ -1,46 +1,21 @@
 """Data of generated programs: a small grammar of Python values, as text, nested up to three deep.
 
 A program's text is run in a namespace that holds `PRELUDE`: the modules that programs use and the functions
-that changes call. Classes are part of the text, so that each world has classes of its own to change.
+that changes call.
 """
 
 from __future__ import annotations
 
-import array
-import bisect
-import cmath
-import collections
-import contextlib
-import copy
-import dataclasses
-import enum
-import fractions
-import functools
-import heapq
-import inspect
-import itertools
-import json
-import math
-import numbers
-import operator
+import importlib
 import random
-import re
-import statistics
-import string
-import struct
-import sys
-import textwrap
-import types
-import typing
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-import torch
+from mutation_texts import texts
 from mutation_values import (
-    changed,
     cell_of,
+    changed,
     constant_changed,
     equal,
     inference,
@@ -54,59 +29,13 @@ from mutation_values import (
     shifted,
 )
 
-MODULES = (
-    array, bisect, cmath, collections, contextlib, copy, dataclasses, enum, fractions, functools, heapq, inspect,
-    itertools, json, math, numbers, operator, re, statistics, string, struct, sys, textwrap, types, typing, torch,
-)  # fmt: skip
-
-CLASSES: dict[str, str] = {
-    "Item": "class Item:\n    kind = 'item'\n    def __init__(self, v): self.v = v\n    def get(self): return self.v",
-    "Valued": """class Valued:
-    def __init__(self, v): self.v = v
-    def __eq__(self, other): return isinstance(other, Valued) and self.v == other.v
-    def __hash__(self): return 7
-    def __lt__(self, other): return self.v < getattr(other, 'v', other)
-    def __bool__(self): return bool(self.v)
-    def __len__(self): return 2
-    def __iter__(self): return iter([self.v, self.v])
-    def __getitem__(self, key): return self.v if key in (0, 1, 'a', 'v') else [][0]
-    def __contains__(self, item): return item == self.v
-    def __call__(self, *args): return self.v
-    def __enter__(self): return self.v
-    def __exit__(self, *details): return None
-    def __add__(self, other): return self.v
-    def __neg__(self): return self.v
-    def __format__(self, spec): return spec + str(self.v)
-    def __repr__(self): return f'Valued({self.v!r})'""",
-    "Meta": "class Meta(type):\n    scale = 3\n    def twice(cls): return cls.rate * 2",
-    "Rated": "class Rated(metaclass=Meta):\n    rate = 2\n    table = {'a': 1}\n    def __init__(self, v): self.v = v",
-    "Slotted": "class Slotted:\n    __slots__ = ('v', 'w')\n    def __init__(self, v): self.v = v",
-    "Lazy": "class Lazy:\n    def __init__(self, v): self.v = v\n"
-    "    def __getattr__(self, name):\n        if name.startswith('_'): raise AttributeError(name)\n"
-    "        return self.__dict__['v']",
-    "Parent": "class Parent:\n    rate = 2\n    def read(self): return self.v\n"
-    "    @property\n    def seen(self): return self.v\n"
-    "    @classmethod\n    def made(cls): return cls.rate",
-    "Child": "class Child(Parent):\n    def __init__(self, v): self.v = v\n"
-    "    def read(self): return super().read()\n    @staticmethod\n    def plain(): return 5",
-    "Pair": "Pair = collections.namedtuple('Pair', 'first second')",
-    "Record": "@dataclasses.dataclass\nclass Record:\n    v: object\n    n: int = 2",
-    "Color": "class Color(enum.Enum):\n    RED = 1\n    BLUE = 2",
-    "MyList": "class MyList(list):\n    pass",
-    "MyDict": "class MyDict(dict):\n    pass",
-    "MyTuple": "class MyTuple(tuple):\n    pass",
-    "MyInt": "class MyInt(int):\n    pass",
-    "MyFloat": "class MyFloat(float):\n    pass",
-    "MyStr": "class MyStr(str):\n    pass",
-    "Counting": "class Counting(dict):\n    def __missing__(self, key): return len(self)",
-}
-BASES = {"Child": ("Parent",), "Rated": ("Meta",)}
-
-
-def definitions(names: set[str]) -> str:
-    """The class statements that a text with these names needs, bases first."""
-    wanted = names | {base for name in names for base in BASES.get(name, ())}
-    return "\n".join(text for name, text in CLASSES.items() if name in wanted)
+MODULES = [
+    importlib.import_module(name)
+    for name in texts("""
+array  bisect  cmath  collections  contextlib  copy  dataclasses  enum  fractions  functools  heapq  inspect
+itertools  json  math  operator  re  statistics  string  struct  sys  textwrap  types  typing  torch
+""")
+]
 
 
 @dataclass
@@ -135,12 +64,12 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "bytearray": ("bytearray(b'ab')",),
     "array": ("array.array('i', [3, 1, 2])", "array.array('d', [0.5, 1.5])"),
     "ndarray": ("np.arange(3)", "np.ones((2, 3))", "np.array([1.5, 2.5])", "np.float64(1.5)"),
-    "tensor": (
-        "torch.tensor(1.5)", "torch.arange(3)", "torch.tensor([0, 1])", "torch.ones(2, 3)", "torch.ones(3)",
-        "torch.nn.Parameter(torch.ones(3))", "torch.arange(6.).reshape(3, 2).t()", "torch.tensor([True, False, True])",
-        "torch.ones(2, 3, requires_grad=True)", "torch.tensor(2)", "torch.zeros(3, dtype=torch.complex64)",
-        "torch.arange(4.)[1:]",
-    ),
+    "tensor": texts("""
+torch.tensor(1.5)  torch.arange(3)  torch.tensor([0, 1])  torch.ones(2, 3)  torch.ones(3)
+torch.nn.Parameter(torch.ones(3))  torch.arange(6.).reshape(3, 2).t()  torch.tensor([True, False, True])
+torch.ones(2, 3, requires_grad=True)  torch.tensor(2)  torch.zeros(3, dtype=torch.complex64)
+torch.arange(4.)[1:]
+"""),
     "dtype": ("torch.float64", "torch.int32"),
     "class": ("Item", "Rated", "Child", "Valued", "int", "Record"),
     "function": ("(lambda *a, k=1: k)", "len", "operator.neg", "helper"),
@@ -151,13 +80,12 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "module": ("module",),
     "generic": ("list[int]",),
 }  # fmt: skip
-COMPOSITES = (
-    "list", "list", "list", "tuple", "dict", "dict", "int dict", "set", "frozenset", "deque", "ordered",
-    "defaultdict", "counter", "chainmap", "item", "item", "items", "items", "valued", "valueds", "rated", "slotted",
-    "lazy", "child", "pair", "pairs", "record", "my list", "my dict", "my tuple", "counting", "namespace", "proxy",
-    "partial", "method", "shared", "userlist", "userdict", "object list", "bound", "memory", "square",
-    "tensors", "tensor dict", "columns", "sizes", "arrays", "tensor items",
-)  # fmt: skip
+COMPOSITES = texts("""
+list  list  list  tuple  dict  dict  int dict  set  frozenset  deque  ordered  defaultdict  counter
+chainmap  item  item  items  items  valued  valueds  rated  slotted  lazy  child  pair  pairs  record
+my list  my dict  my tuple  counting  namespace  proxy  partial  method  shared  userlist  userdict
+object list  bound  memory  square  tensors  tensor dict  columns  sizes  arrays  tensor items
+""")
 
 
 class Grammar:

@@ -6,7 +6,7 @@ answer is `r`. OUT, LOG and BOX are a dict, a list and an instance that programs
 
 from __future__ import annotations
 
-import re
+from mutation_texts import paragraphs, texts
 
 BINARY = ("+", "-", "*", "@", "/", "//", "%", "**", "<<", ">>", "&", "|", "^")
 COMPARE = ("==", "!=", "<", "<=", ">", ">=")
@@ -15,7 +15,7 @@ OPERANDS = (
 )  # fmt: skip
 
 # Expressions, separated by two spaces or a new line.
-EXPRESSIONS = """
+EXPRESSIONS = texts("""
 -«D»  +«D»  ~«D»  not «D»  «D» if «D» else 1  «D» and 1  «D» or 1  bool(«D») == True  1 in «D»  'a' in «D»
 2.5 in «D»  None in «D»  [1, 2] in «D»  (1, 2) in «D»  True in «D»  Item(1) in «D»  -0.0 in «D»  1 not in «D»
 'a' not in «D»  «D» in [1, 2.5, 'ab']  «D» in (1, 'ab')  «D» in {'ab': 1, 1: 2}  «D» in {1, 'ab'}
@@ -44,10 +44,10 @@ D2 in [«D»]  [i for i in [1, 2.5, 'ab'] if i == «D»]  («D», 1) == (D2, 1) 
 [[«D»]] == [[D2]]  («D»,) < (D2,)  [«D»] < [D2]  [«D»].index(D2)  [«D», D2].count(D2)  (D2, «D»).count(«D»)
 D2 in collections.deque([«D»])  max(«D», D2)  sorted([«D», D2])  min([D2, «D»])  {«D»: 1}.get(D2)
 (lambda: «D»)()  [*map(lambda i: i, «D»)]
-"""
+""")
 
 # Statements, separated by empty lines.
-STATEMENTS = """
+STATEMENTS = paragraphs("""
 r = «X».clone()
 r[«D»] = 1
 
@@ -298,19 +298,11 @@ r = sorted([2, 1], key=LOG.index)
 
 LOG[:] = []
 r = functools.reduce(operator.iadd, [[«D»]], LOG)
-"""
-
-
-def expressions(block: str) -> list[str]:
-    return [f"r = {text}" for text in re.split(r"\n|  ", block) if text]
-
-
-def statements(block: str) -> list[str]:
-    return [text.strip("\n") for text in block.split("\n\n")]
+""")
 
 
 def all_texts() -> list[str]:
     made = [f"r = «D» {op} {other}" for op in BINARY + COMPARE for other in OPERANDS]
     made += [f"r = {other} {op} «D»" for op in BINARY for other in OPERANDS[:6]]
     made += [f"a = «D»\na {op}= {other}\nr = a" for op in BINARY for other in OPERANDS[:9]]
-    return [*made, *expressions(EXPRESSIONS), *statements(STATEMENTS)]
+    return [*made, *(f"r = {text}" for text in EXPRESSIONS), *STATEMENTS]

@@ -9,26 +9,35 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from mutation_texts import texts
+
 # Around the value «V»; each way of looking into «P» for it.
-DIRECT_ITEM = ("«P»[1]", "«P»[-1]", "operator.getitem(«P», 1)", "operator.itemgetter(1)(«P»)", "(lambda _, v: v)(*«P»)",
-               "list(map(«P».__getitem__, [1]))[0]", "functools.reduce(operator.getitem, [1], «P»)", "«P»[1:][0]",
-               "next(itertools.islice(«P», 1, None))", "[*«P»][1]", "list(reversed(«P»))[0]", "dict(enumerate(«P»))[1]",
-               "[v for v in «P»][1]", "tuple(itertools.chain(«P»))[1]", "list(zip(«P», 'ab'))[1][0]", "copy.copy(«P»)[1]")  # fmt: skip
-KEYED = ("«P»['k']", "«P».get('k')", "operator.getitem(«P», 'k')", "list(map(«P».get, ['k']))[0]", "operator.itemgetter('k')(«P»)",
-         "functools.reduce(operator.getitem, ['k'], «P»)", "list(«P».values())[-1]", "[v for k, v in «P».items() if k == 'k'][0]",
-         "dict(«P»)['k']", "{**«P»}['k']", "operator.methodcaller('get', 'k')(«P»)", "«P».__getitem__('k')", "max([«P»], key=len)['k']",
-         "(lambda k, **_: k)(**«P»)", "next(filter(None, map(«P».get, ['k'])), None)", "list(itertools.starmap(«P».get, [('k', 1)]))[0]")  # fmt: skip
-ATTRIBUTE = ("«P».held", "getattr(«P», 'held')", "operator.attrgetter('held')(«P»)", "vars(«P»)['held']", "«P».__dict__['held']",
-             "list(map(operator.attrgetter('held'), [«P»]))[0]", "next(filter(operator.attrgetter('held'), [«P»])).held",
-             "object.__getattribute__(«P», 'held')", "«P».asked", "«P».fetch()", "list(map(Box.fetch, [«P»]))[0]", "«P».viewed")  # fmt: skip
-CLASS_ATTRIBUTE = ("«P».held", "«P»().held", "getattr(«P», 'held')", "vars(«P»)['held']", "operator.attrgetter('held')(«P»)",
-                   "«P».mine()", "«P»().own()", "type('Sub', («P»,), {}).held")  # fmt: skip
-MODULE_ATTRIBUTE = (
-    "«P».held",
-    "getattr(«P», 'held')",
-    "vars(«P»)['held']",
-    "operator.attrgetter('held')(«P»)",
-)
+DIRECT_ITEM = texts("""
+«P»[1]  «P»[-1]  operator.getitem(«P», 1)  operator.itemgetter(1)(«P»)  (lambda _, v: v)(*«P»)
+list(map(«P».__getitem__, [1]))[0]  functools.reduce(operator.getitem, [1], «P»)  «P»[1:][0]
+next(itertools.islice(«P», 1, None))  [*«P»][1]  list(reversed(«P»))[0]  dict(enumerate(«P»))[1]
+[v for v in «P»][1]  tuple(itertools.chain(«P»))[1]  list(zip(«P», 'ab'))[1][0]  copy.copy(«P»)[1]
+""")
+KEYED = texts("""
+«P»['k']  «P».get('k')  operator.getitem(«P», 'k')  list(map(«P».get, ['k']))[0]
+operator.itemgetter('k')(«P»)  functools.reduce(operator.getitem, ['k'], «P»)  list(«P».values())[-1]
+[v for k, v in «P».items() if k == 'k'][0]  dict(«P»)['k']  {**«P»}['k']
+operator.methodcaller('get', 'k')(«P»)  «P».__getitem__('k')  max([«P»], key=len)['k']
+(lambda k, **_: k)(**«P»)  next(filter(None, map(«P».get, ['k'])), None)
+list(itertools.starmap(«P».get, [('k', 1)]))[0]
+""")
+ATTRIBUTE = texts("""
+«P».held  getattr(«P», 'held')  operator.attrgetter('held')(«P»)  vars(«P»)['held']  «P».__dict__['held']
+list(map(operator.attrgetter('held'), [«P»]))[0]  next(filter(operator.attrgetter('held'), [«P»])).held
+object.__getattribute__(«P», 'held')  «P».asked  «P».fetch()  list(map(Box.fetch, [«P»]))[0]  «P».viewed
+""")
+CLASS_ATTRIBUTE = texts("""
+«P».held  «P»().held  getattr(«P», 'held')  vars(«P»)['held']  operator.attrgetter('held')(«P»)  «P».mine()
+«P»().own()  type('Sub', («P»,), {}).held
+""")
+MODULE_ATTRIBUTE = texts("""
+«P».held  getattr(«P», 'held')  vars(«P»)['held']  operator.attrgetter('held')(«P»)
+""")
 BOX = """class Box:
     def __init__(self, held): self.held = held
     def fetch(self): return self.held
@@ -45,78 +54,64 @@ class Wrapper:
     before: tuple[str, ...] = ()  # statements that define «N», a name of this wrapper's own
 
 
+def wrapper(name: str, made: str, looks: tuple[str, ...] | str, before: str = "") -> Wrapper:
+    found = texts(looks) if isinstance(looks, str) else looks
+    return Wrapper(name, made, found, tuple(before.splitlines()))
+
+
+CLASS = """class «N»:
+    held = «V»
+    @classmethod
+    def mine(cls): return cls.held
+    def own(self): return self.held"""
 WRAPPERS = (
-    Wrapper("list item", "[0, «V»]", DIRECT_ITEM),
-    Wrapper("tuple item", "(0, «V»)", DIRECT_ITEM),
-    Wrapper("deque item", "collections.deque([0, «V»])", tuple(t for t in DIRECT_ITEM if "1:]" not in t)),
-    Wrapper("dict item", "{'j': 0, 'k': «V»}", KEYED),
-    Wrapper("ordered item", "collections.OrderedDict(j=0, k=«V»)", KEYED),
-    Wrapper("default item", "collections.defaultdict(int, k=«V»)", KEYED),
-    Wrapper("instance attribute", "Box(«V»)", ATTRIBUTE),
-    Wrapper(
-        "class attribute",
-        "«N»",
-        CLASS_ATTRIBUTE,
-        (
-            "class «N»:",
-            "    held = «V»",
-            "    @classmethod",
-            "    def mine(cls): return cls.held",
-            "    def own(self): return self.held",
-        ),
-    ),
-    Wrapper(
-        "module attribute", "«N»", MODULE_ATTRIBUTE, ("«N» = types.ModuleType('«N»')", "«N».held = «V»")
-    ),
-    Wrapper(
-        "partial",
-        "functools.partial(«N», «V»)",
-        ("«P»()", "«P».args[0]", "list(map(«P», []))or «P»()"),
-        ("def «N»(v): return v",),
-    ),
-    Wrapper(
+    wrapper("list item", "[0, «V»]", DIRECT_ITEM),
+    wrapper("tuple item", "(0, «V»)", DIRECT_ITEM),
+    wrapper("deque item", "collections.deque([0, «V»])", tuple(t for t in DIRECT_ITEM if "1:]" not in t)),
+    wrapper("dict item", "{'j': 0, 'k': «V»}", KEYED),
+    wrapper("ordered item", "collections.OrderedDict(j=0, k=«V»)", KEYED),
+    wrapper("default item", "collections.defaultdict(int, k=«V»)", KEYED),
+    wrapper("instance attribute", "Box(«V»)", ATTRIBUTE),
+    wrapper("class attribute", "«N»", CLASS_ATTRIBUTE, CLASS),
+    wrapper("module attribute", "«N»", MODULE_ATTRIBUTE, "«N» = types.ModuleType('«N»')\n«N».held = «V»"),
+    wrapper("partial", "functools.partial(«N», «V»)", "«P»()  «P».args[0]", "def «N»(v): return v"),
+    wrapper(
         "function default",
         "«N»",
-        ("«P»()", "«P».__defaults__[0]", "list(map(lambda g: g(), [«P»]))[0]"),
-        ("def «N»(v=«V»): return v",),
+        "«P»()  «P».__defaults__[0]  list(map(lambda g: g(), [«P»]))[0]",
+        "def «N»(v=«V»): return v",
     ),
-    Wrapper(
+    wrapper(
         "keyword default",
         "«N»",
-        ("«P»()", "«P».__kwdefaults__['v']", "operator.call(«P»)"),
-        ("def «N»(*, v=«V»): return v",),
+        "«P»()  «P».__kwdefaults__['v']  operator.call(«P»)",
+        "def «N»(*, v=«V»): return v",
     ),
-    Wrapper(
+    wrapper(
         "closure",
         "«N»",
-        ("«P»()", "next(map(operator.call, [«P»]))"),
-        ("def make_«N»(v): return lambda: v", "«N» = make_«N»(«V»)"),
+        "«P»()  next(map(operator.call, [«P»]))",
+        "def make_«N»(v): return lambda: v\n«N» = make_«N»(«V»)",
     ),
-    Wrapper("slot", "Slotted(«V»)", ("«P».v", "operator.attrgetter('v')(«P»)", "getattr(«P», 'v')")),
-    Wrapper("lazy attribute", "Lazy(«V»)", ("«P».v", "«P».missing", "getattr(«P», 'other')")),
-    Wrapper(
-        "named field", "Pair(0, «V»)", ("«P».second", "«P»[1]", "«P»._asdict()['second']", "getattr(«P», 'second')")
+    wrapper("slot", "Slotted(«V»)", "«P».v  operator.attrgetter('v')(«P»)  getattr(«P», 'v')"),
+    wrapper("lazy attribute", "Lazy(«V»)", "«P».v  «P».missing  getattr(«P», 'other')"),
+    wrapper(
+        "named field", "Pair(0, «V»)", "«P».second  «P»[1]  «P»._asdict()['second']  getattr(«P», 'second')"
     ),
-    Wrapper("record field", "Record(«V»)", ("«P».v", "dataclasses.replace(«P»).v", "getattr(«P», 'v')")),
-    Wrapper("bound method", "Item(«V»).get", ("«P»()", "«P».__self__.v", "list(map(operator.call, [«P»]))[0]")),
-    Wrapper("list subclass", "MyList([0, «V»])", ("«P»[1]", "[*«P»][1]", "list.__getitem__(«P», 1)", "list(«P»)[1]")),
-    Wrapper("dict subclass", "MyDict(k=«V»)", ("«P»['k']", "dict.get(«P», 'k')", "[*«P».values()][0]", "{**«P»}['k']")),
-    Wrapper("proxy", "types.MappingProxyType(«N»)", KEYED[:5], ("«N» = {'j': 0, 'k': «V»}",)),
-    Wrapper("set item", "{«V»}", ("next(iter(«P»))", "[*«P»][0]", "sorted(«P»)[0]", "min(«P»)", "set(«P»).pop()")),
-    Wrapper("chain map", "collections.ChainMap({}, {'k': «V»})", ("«P»['k']", "«P».get('k')", "«P».maps[1]['k']")),
-    Wrapper("super", "Child(«V»)", ("«P».read()", "«P».seen", "list(map(Child.read, [«P»]))[0]")),
-)  # fmt: skip
-ROOTS = (
-    "global",
-    "global",
-    "closure",
-    "argument",
-    "argument",
-    "keyword argument",
-    "default",
-    "keyword default",
-    "method",
+    wrapper("record field", "Record(«V»)", "«P».v  dataclasses.replace(«P»).v  getattr(«P», 'v')"),
+    wrapper("bound method", "Item(«V»).get", "«P»()  «P».__self__.v  list(map(operator.call, [«P»]))[0]"),
+    wrapper("list subclass", "MyList([0, «V»])", "«P»[1]  [*«P»][1]  list.__getitem__(«P», 1)  list(«P»)[1]"),
+    wrapper(
+        "dict subclass", "MyDict(k=«V»)", "«P»['k']  dict.get(«P», 'k')  [*«P».values()][0]  {**«P»}['k']"
+    ),
+    wrapper("proxy", "types.MappingProxyType(«N»)", KEYED[:5], "«N» = {'j': 0, 'k': «V»}"),
+    wrapper("set item", "{«V»}", "next(iter(«P»))  [*«P»][0]  sorted(«P»)[0]  min(«P»)  set(«P»).pop()"),
+    wrapper("chain map", "collections.ChainMap({}, {'k': «V»})", "«P»['k']  «P».get('k')  «P».maps[1]['k']"),
+    wrapper("super", "Child(«V»)", "«P».read()  «P».seen  list(map(Child.read, [«P»]))[0]"),
 )
+ROOTS = texts("""
+global  global  closure  argument  argument  keyword argument  default  keyword default  method
+""")
 
 
 @dataclass
@@ -135,16 +130,14 @@ class Place:
 def drawn(rng: random.Random, value: str) -> Place:
     root = rng.choice(ROOTS)
     chosen = [rng.choice(WRAPPERS) for _ in range(rng.choices((0, 1, 2, 3), weights=(30, 35, 20, 15))[0])]
-    place = Place(root, [wrapper.name for wrapper in chosen])
+    place = Place(root, [around.name for around in chosen])
     looks = []
-    for depth, wrapper in enumerate(chosen):
+    for depth, around in enumerate(chosen):
         name = f"W{depth}"
-        place.before += [line.replace("«N»", name).replace("«V»", value) for line in wrapper.before]
-        value = wrapper.made.replace("«N»", name).replace("«V»", value)
+        place.before += [line.replace("«N»", name).replace("«V»", value) for line in around.before]
+        value = around.made.replace("«N»", name).replace("«V»", value)
         # The first way is a plain instruction, and as common as all others together.
-        looks.append(
-            wrapper.looks[0] if rng.random() < 0.5 else rng.choice(wrapper.looks).replace("«N»", name)
-        )
+        looks.append(around.looks[0] if rng.random() < 0.5 else rng.choice(around.looks).replace("«N»", name))
     place.value = value
     access = {"method": "self.held"}.get(root, "c" if root == "closure" else "G" if root == "global" else "p")
     for look in reversed(looks):

@@ -1,7 +1,8 @@
 """Reader x place x change: many generated cases in processes that may crash or hang without ending the run.
 
-`python tests/mutations/mutation_runner.py [--cases 50000] [--seed 0] [--jobs 2] [--report FILE]` prints what is
-stale, wrong, crashed or left a tracer behind, each as a program that runs alone, and exits with 1 if anything is.
+`python tests/mutations/mutation_runner.py [--cases 50000] [--seed 0] [--jobs 2] [--report FILE]` prints
+what is stale, wrong, crashed or left a tracer behind, each as a program that runs alone, and then exits
+with 1.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import mutation_cases
+import mutation_generator
 from mutation_cases import Case
 
 LIMIT = 30.0  # seconds without a sign of life
@@ -55,10 +57,12 @@ class Summary:
 
     def lines(self) -> list[str]:
         c = self.counts
+        readers = sum(1 for served in self.readers.values() if served)
         return [
-            f"changes that alter eager's answer: {c['visible']}; of those served by a capture before: {c['both']}; "
-            f"never captured, which prove nothing: {c['cases'] - c['served']}; readers served: "
-            f"{sum(1 for n in self.readers.values() if n)} of {len(self.readers)}; unstable in eager: {c['unstable']}",
+            f"{c['visible']} changes alter eager's answer, {c['both']} of them after a capture had served; "
+            f"{c['cases'] - c['served']} cases were never captured and prove nothing; "
+            f"{readers} of {len(self.readers)} readers were served; "
+            f"{c['unstable']} cases differ between two eager worlds",
             f"{c['cases']} cases, {c['served']} served, {c['stale'] + c['wrong']} stale, "
             f"{c['crashed'] + c['hung']} crashed, {c['tracer']} tracers",
         ]
@@ -70,7 +74,7 @@ def work(seed: int, programs: list[int], pipe: Any) -> None:
     for count, program in enumerate(programs):
         pipe.send(("program", program))
         rng = random.Random(f"{seed}:{program}")
-        for case in mutation_cases.cases(rng):
+        for case in mutation_generator.cases(rng):
             pipe.send(("run", case))
             outcome = mutation_cases.run(case)
             pipe.send(("done", (outcome.status, outcome.served, outcome.detail)))

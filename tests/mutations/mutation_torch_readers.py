@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mutation_opcodes import expressions, statements
+from mutation_texts import paragraphs, texts
 
 KINDS = (
-    "tensor", "tensor", "tensors", "columns", "sizes", "square", "ndarray", "int", "tensor dict", "tensor items",
+    "tensor", "tensor", "tensors", "columns", "sizes", "square", "ndarray", "int", "tensor dict",
+    "tensor items",
 )  # fmt: skip
 
 # Of a value «D» and a tensor «X» of shape (2, 3).
-EXPRESSIONS = """
+EXPRESSIONS = texts("""
 torch.tensor(«D»)  torch.as_tensor(«D»)  torch.asarray(«D»)  torch.stack(«D»)  torch.cat(«D»)
 torch.zeros(«D»)  torch.ones(«D»)  torch.empty_like(«D»)  torch.zeros_like(«D»)  torch.hstack(«D»)
 torch.vstack(«D»)  torch.is_floating_point(«D»)  torch.is_complex(«D»)  torch.is_tensor(«D»)  torch.numel(«D»)
@@ -64,18 +65,18 @@ torch.tensor(np.asarray(«D»))  torch.from_numpy(np.asarray(«D»))  np.asarray
 np.sum(«D»)  isinstance(«D», torch.Tensor)  isinstance(«D», torch.nn.Parameter)  «D» == «D»  «X» < «D»
 bool((«D» == 1).all())  float(«D»)  int(«D»)  complex(«D»)
 «D».index_put((torch.tensor([0]),), torch.tensor(1.))
-"""
+""")
 
-STATEMENTS = """
+STATEMENTS = paragraphs("""
 r = «X».clone()
 r += «D»
 
 r = «X».clone()
 r[0] += «D»
-"""
+""")
 
 # Of what the process is set to.
-SETTINGS = """
+SETTINGS = texts("""
 sys.getrecursionlimit()  torch.get_default_dtype()  torch.tensor([1.5])  torch.zeros(2).dtype
 torch.ones(2) * 1j  torch.is_grad_enabled()  torch.is_inference_mode_enabled()
 torch.is_autocast_enabled('cpu')  torch.is_autocast_enabled()  torch.get_autocast_dtype('cpu')
@@ -95,15 +96,15 @@ torch.get_num_interop_threads()  sys.get_int_max_str_digits()  torch.backends.cu
 torch.backends.opt_einsum.enabled  torch._C._get_cudnn_enabled()  str(torch.tensor(0.123456789))
 repr(torch.tensor([0.5]))  torch.is_autocast_enabled('cuda')
 torch._C._autograd._saved_tensors_hooks_is_enabled()  torch.has_lapack
-"""
+""")
 
 
 def all_texts() -> list[str]:
-    return [*expressions(EXPRESSIONS), *statements(STATEMENTS)]
+    return [*(f"r = {text}" for text in EXPRESSIONS), *STATEMENTS]
 
 
 def setting_texts() -> list[str]:
-    return expressions(SETTINGS)
+    return [f"r = {text}" for text in SETTINGS]
 
 
 def kinds(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from comparison import difference, same
+from comparison import difference, same  # noqa: E402
 
 
 class Thing:
