@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import collections
+import copy
 import dataclasses
 import functools
 import itertools
@@ -24,7 +25,7 @@ import torch
 # Compared by type and value; two equal ones may be one object or two.
 ATOMS = (int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range, slice)
 TORCH_ATOMS = (torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size)
-LAZY = (map, filter, zip, enumerate, reversed, types.GeneratorType, itertools.chain, itertools.groupby)
+COPIED = (type(iter([])), type(iter(())), type(iter(range(1))), type(iter("")), type(iter(b"")))
 DRAINED = 64  # items taken from each iterator before both are given up as equal
 ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 CLASS_SLOTS = ("__dict__", "__weakref__", "__module__", "__abstractmethods__", "_abc_impl", "__doc__")
@@ -113,25 +114,36 @@ class TracerFound(Exception):
     """The message is where."""
 
 
-def difference(a: Any, b: Any, shared: Iterable[Any] = ()) -> str | None:
-    """Where two object graphs differ, in words, or None; `shared` objects belong to both and are equal."""
-    return _Walk(shared).compare(a, b, "result")
+class Drained:
+    """What iterators gave when they were compared: for a graph that is compared more than once."""
+
+    def __init__(self) -> None:
+        self.items: dict[int, tuple[Any, list[Any]]] = {}
+
+    def of(self, iterator: Any) -> list[Any]:
+        if id(iterator) not in self.items:
+            copied = copy.copy(iterator) if isinstance(iterator, COPIED) else iterator
+            self.items[id(iterator)] = iterator, list(itertools.islice(copied, DRAINED))
+        return self.items[id(iterator)][1]
+
+
+def difference(a: Any, b: Any, drained: Drained | None = None) -> str | None:
+    """Where two object graphs differ, in words, or None. Iterators that cannot be copied are emptied."""
+    return _Walk(drained or Drained()).compare(a, b, "result")
 
 
 class _Walk:
-    def __init__(self, shared: Iterable[Any]) -> None:
+    def __init__(self, drained: Drained) -> None:
+        self.drained = drained
         self.partner: dict[int, int] = {}
         self.reverse: dict[int, int] = {}
         self.storages: dict[int, int] = {}
         self.storages_back: dict[int, int] = {}
         self.alive: list[Any] = []  # so that no address is used twice
-        self.shared = {id(item) for item in shared}
 
     def compare(self, a: Any, b: Any, at: str) -> str | None:
         if is_tracer(a) or is_tracer(b):
             raise TracerFound(at)
-        if id(a) in self.shared and a is b:
-            return None
         if type(a) in ATOMS or type(a) in TORCH_ATOMS:
             return _atoms(a, b, at)
         known = self.partner.get(id(a))
@@ -160,13 +172,10 @@ class _Walk:
             return None if a is b else self.attributes(_dict(a) or {}, _dict(b) or {}, at)
         for kind, items in CONTAINERS.items():
             if _is(a, kind):
-                if _is(a, set | frozenset) and (a == b) and _all_atoms(a):
-                    return self.attributes_of(a, b, at)
                 found = self.sequences(items(a), items(b), at)
                 return found if found is not None else self.attributes_of(a, b, at)
-        if _is(a, LAZY):
-            one, other = list(itertools.islice(a, DRAINED)), list(itertools.islice(b, DRAINED))
-            return self.sequences(one, other, f"list({at})")
+        if type(a).__module__ in ("builtins", "itertools") and hasattr(type(a), "__next__"):
+            return self.sequences(self.drained.of(a), self.drained.of(b), f"list({at})")
         if type(a).__module__ == "numpy" and hasattr(a, "tobytes"):
             facts = operator.attrgetter("dtype", "shape", "strides", "flags.writeable")
             ours, theirs = (facts(a), a.tobytes()), (facts(b), b.tobytes())
@@ -265,8 +274,9 @@ def _atom_key(value: Any) -> Any:
     return value
 
 
-def _all_atoms(items: Iterable[Any]) -> bool:
-    return all(type(item) in ATOMS for item in items)
+def _members(items: Iterable[Any]) -> list[Any]:
+    """A set's items in an order that does not depend on addresses."""
+    return sorted(items, key=lambda item: (type(item).__name__, _shown(item)))
 
 
 def _state(value: Any) -> dict[str, Any]:
@@ -333,8 +343,8 @@ CONTAINERS: dict[Any, Any] = {
     list: lambda v: list(list.__iter__(v)),
     tuple: lambda v: list(tuple.__iter__(v)),
     collections.deque: lambda v: [v.maxlen, *collections.deque.__iter__(v)],
-    set: lambda v: list(set.__iter__(v)),
-    frozenset: lambda v: list(frozenset.__iter__(v)),
+    set: lambda v: _members(set.__iter__(v)),
+    frozenset: lambda v: _members(frozenset.__iter__(v)),
     types.MappingProxyType: lambda v: [part for pair in v.items() for part in pair],
     type({}.keys()): list,
     type({}.values()): list,

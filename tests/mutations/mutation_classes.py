@@ -92,6 +92,12 @@ class MyFloat(float):
 class MyStr(str):
     pass
 
+class MyArray(np.ndarray):
+    pass
+
+class MyBytes(bytearray):
+    pass
+
 class Counting(dict):
     def __missing__(self, key): return len(self)
 """)

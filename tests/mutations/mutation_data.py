@@ -32,8 +32,8 @@ from mutation_values import (
 MODULES = [
     importlib.import_module(name)
     for name in texts("""
-array  bisect  cmath  collections  contextlib  copy  dataclasses  enum  fractions  functools  heapq  inspect
-itertools  json  math  operator  re  statistics  string  struct  sys  textwrap  types  typing  torch
+array  bisect  cmath  collections  contextlib  copy  ctypes  dataclasses  enum  fractions  functools  heapq
+inspect  itertools  json  math  operator  re  statistics  string  struct  sys  textwrap  types  typing  torch
 """)
 ]
 
@@ -79,12 +79,17 @@ torch.arange(4.)[1:]
     "match": ("re.match('(a)(b)?', 'ab')",),
     "module": ("module",),
     "generic": ("list[int]",),
+    "exception": ("ValueError(1, [2])", "KeyError('a')"),
+    "ctypes": ("ctypes.c_int(3)", "(ctypes.c_int * 2)(1, 2)"),
+    "my array": ("np.arange(3).view(MyArray)",),
+    "my bytes": ("MyBytes(b'ab')",),
 }  # fmt: skip
 COMPOSITES = texts("""
 list  list  list  tuple  dict  dict  int dict  set  frozenset  deque  ordered  defaultdict  counter
 chainmap  item  item  items  items  valued  valueds  rated  slotted  lazy  child  pair  pairs  record
 my list  my dict  my tuple  counting  namespace  proxy  partial  method  shared  userlist  userdict
-object list  bound  memory  square  tensors  tensor dict  columns  sizes  arrays  tensor items
+object list  bound  memory  square  iterator  cached
+tensors  tensor dict  columns  sizes  arrays  tensor items
 """)
 
 
@@ -201,6 +206,12 @@ class Grammar:
                 kind,
                 f"{name}.{rng.choice(['copy', 'pop', '__len__', '__getitem__', 'count', 'append'])}",
                 [*before, f"{name} = [{joined}]"],
+            )
+        if kind == "iterator":
+            return Data(kind, f"iter({name})", [*before, f"{name} = [{joined}]"])
+        if kind == "cached":
+            return Data(
+                kind, f"functools.lru_cache(2)({name})", [*before, f"def {name}(*a, k=2): return [{one}]"]
             )
         if kind == "shared":
             return Data(kind, f"[{name}, {name}]", [*before, f"{name} = [{joined}]"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 import re
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 import mutation_places
 import mutation_readers
-from comparison import difference
+from comparison import Drained, difference
 from mutation_cases import Case, Twin, code_of, eager, restore_settings
 from mutation_changes import changes, setting_changes
 from mutation_classes import CLASSES, definitions
@@ -98,6 +99,11 @@ def cases(rng: random.Random) -> Iterator[Case]:
     names = [name for name in control.state() if name not in ("OUT", "LOG")]
     options = list(changes(control.world, names))
     options = [c for c in options if not any(c.text.startswith(f"{name} = ") for name in NOT_REPLACED)]
+    options += [
+        Change(f"{name} = other_function", "builtin shadowed")
+        for name in sorted(vars(builtins))
+        if re.search(rf"\b{name}\(", text) and name.islower()
+    ]
     if rng.random() < 0.03 or family == "setting":
         options = setting_changes() + (options if rng.random() < 0.3 else [])
     for _ in range(3):
@@ -105,6 +111,7 @@ def cases(rng: random.Random) -> Iterator[Case]:
     kinds: dict[str, list[Change]] = {}
     for option in options:
         kinds.setdefault(option.kind, []).append(option)
+    drained = Drained()
     visible = invisible = 0
     for _ in range(CHANGE_TRIES):
         if not kinds or (visible >= VISIBLE and invisible >= INVISIBLE):
@@ -113,7 +120,7 @@ def cases(rng: random.Random) -> Iterator[Case]:
         change = kinds[kind].pop(rng.randrange(len(kinds[kind])))
         if not kinds[kind]:
             del kinds[kind]
-        shown = visible_to_eager(code, control, change)
+        shown = visible_to_eager(code, control, change, drained)
         if shown is None:
             continue
         if shown and visible < VISIBLE:
@@ -124,7 +131,7 @@ def cases(rng: random.Random) -> Iterator[Case]:
             yield Case(text, change, reader, place, False)
 
 
-def visible_to_eager(code: Any, control: Twin, change: Change) -> bool | None:
+def visible_to_eager(code: Any, control: Twin, change: Change, drained: Drained) -> bool | None:
     """Whether eager's third answer is another one after the change; None if it cannot be made."""
     twin = eager(code)
     twin.run()
@@ -132,7 +139,7 @@ def visible_to_eager(code: Any, control: Twin, change: Change) -> bool | None:
     try:
         twin.change(change.text)
         twin.run()
-        return difference(twin.last, control.last) is not None
+        return difference(twin.last, control.last, drained) is not None
     except Exception:
         return None
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import ctypes
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -54,9 +55,11 @@ def _dict(path: str, value: dict[Any, Any]) -> Iterator[Change]:
 
 
 def _set(path: str, value: set[Any]) -> Iterator[Change]:
+    yield Change(f"{path}.clear()", "set in place")
+    if not all(isinstance(item, int | str | bytes | type(None)) for item in value):
+        return  # ordered by address: what comes first would differ between two worlds
     for text in (
         f"{path}.add('new')",
-        f"{path}.clear()",
         f"{path}.pop()",
         f"{path}.update([1, 2, 'a', 'ab', 3])",
         f"{path}.symmetric_difference_update([1])",
@@ -181,6 +184,27 @@ def _partial(path: str, value: functools.partial[Any]) -> Iterator[Change]:
     yield Change(f"{path}.extra = 1", "partial")
 
 
+def _iterator(path: str, value: Any) -> Iterator[Change]:
+    yield Change(f"next({path})", "iterator advanced")
+    yield Change(f"list({path})", "iterator emptied")
+
+
+def _cached(path: str, value: Any) -> Iterator[Change]:
+    yield Change(f"{path}.cache_clear()", "cache cleared")
+    yield Change(f"[{path}(i) for i in (51, 52, 53)]", "cache overwritten")
+
+
+def _exception(path: str, value: BaseException) -> Iterator[Change]:
+    yield Change(f"{path}.args = (5, 6)", "exception")
+    yield Change(f"{path}.add_note('n')", "exception")
+    yield Change(f"{path}.__cause__ = KeyError(1)", "exception")
+
+
+def _ctypes(path: str, value: Any) -> Iterator[Change]:
+    yield Change(f"{path}.value = 4", "ctypes")
+    yield Change(f"{path}[0] = 4", "ctypes")
+
+
 def _nothing(path: str, value: Any) -> Iterator[Change]:
     return iter(())
 
@@ -198,5 +222,9 @@ RULES: tuple[tuple[Any, Callable[[str, Any], Iterator[Change]]], ...] = (
     (types.FunctionType, _function),
     (types.CellType, _cell),
     (functools.partial, _partial),
+    (type(iter([])), _iterator),
+    (type(functools.lru_cache(len)), _cached),
+    (BaseException, _exception),
+    ((ctypes._SimpleCData, ctypes.Array), _ctypes),
     (object, _nothing),
 )

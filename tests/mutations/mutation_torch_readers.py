@@ -11,6 +11,9 @@ KINDS = (
 
 # Of a value «D» and a tensor «X» of shape (2, 3).
 EXPRESSIONS = texts("""
+1 / «D».sum().item()  math.sqrt(«D».sum().item())  list(range(int(«D».sum().item())))  «D».sum().item() > 2
+[«X» for _ in range(int(«D».sum().item()))]  «X» * «D».sum().item()  f'{«D».sum().item()}'
+{1.0: 2}.get(«D».sum().item())
 torch.tensor(«D»)  torch.as_tensor(«D»)  torch.asarray(«D»)  torch.stack(«D»)  torch.cat(«D»)
 torch.zeros(«D»)  torch.ones(«D»)  torch.empty_like(«D»)  torch.zeros_like(«D»)  torch.hstack(«D»)
 torch.vstack(«D»)  torch.is_floating_point(«D»)  torch.is_complex(«D»)  torch.is_tensor(«D»)  torch.numel(«D»)

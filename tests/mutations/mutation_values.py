@@ -49,7 +49,8 @@ def changed(value: Any) -> Any:
         made["a"] = 1
         return made
     if isinstance(value, set | frozenset):
-        return type(value)([*value, 17])
+        plain = all(isinstance(item, int | str | bytes) for item in value)
+        return type(value)([*value, 17] if plain else [17])  # others have an order by address
     if isinstance(value, type):
         return float if value is not float else str
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
