@@ -172,7 +172,10 @@ class _Walk:
             return None if a is b else self.attributes(_dict(a) or {}, _dict(b) or {}, at)
         for kind, items in CONTAINERS.items():
             if _is(a, kind):
-                found = self.sequences(items(a), items(b), at)
+                ours, theirs = items(a), items(b)
+                if _is(a, set | frozenset):
+                    theirs = self.paired(ours, theirs)
+                found = self.sequences(ours, theirs, at)
                 return found if found is not None else self.attributes_of(a, b, at)
         if type(a).__module__ in ("builtins", "itertools") and hasattr(type(a), "__next__"):
             return self.sequences(self.drained.of(a), self.drained.of(b), f"list({at})")
@@ -197,6 +200,13 @@ class _Walk:
             if found is not None:
                 return found
         return None
+
+    def paired(self, a: list[Any], b: list[Any]) -> list[Any]:
+        """The items of a set in the order of its partner's: those that correspond already, then by look."""
+        left = {id(item): item for item in b}
+        found = [left.pop(self.partner[id(item)], None) if id(item) in self.partner else None for item in a]
+        others = iter(left.values())
+        return [item if item is not None else next(others, None) for item in found] + list(others)
 
     def attributes(self, a: dict[str, Any], b: dict[str, Any], at: str) -> str | None:
         if list(a) != list(b):

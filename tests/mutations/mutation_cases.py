@@ -91,7 +91,7 @@ def eager(code: Any) -> Twin:
 
 def differ(one: Twin, other: Twin, drained: Drained) -> str | None:
     try:
-        return difference([one.last, one.state()], [other.last, other.state()], drained)
+        return difference([one.state(), one.last], [other.state(), other.last], drained)
     except TracerFound:
         raise
     except Exception as error:  # of the program's own methods

@@ -17,7 +17,9 @@ OPERANDS = (
 # Expressions, separated by two spaces or a new line.
 EXPRESSIONS = texts("""
 «D» * 4611686018427387904  «D» + 9223372036854775807  «D» * «D» * «D» * «D»
-(«D» * 31 + 7) * 1000003 % 65537  («D» << 40) * («D» << 40)  «D» - 9223372036854775807 - 5  «D» ** 9 > 10  («D» * 3037000500) // 7  -«D» * 2 ** 62
+(«D» * 31 + 7) * 1000003 % 65537
+(«D» << 40) * («D» << 40)  «D» - 9223372036854775807 - 5  «D» ** 9 > 10  («D» * 3037000500) // 7
+-«D» * 2 ** 62
 «X» * («D» % 7)  «D»(1)  «D»(1, k=3)  next(«D»)  next(«D», None)  «D» is 1  «D» is True  hash(«D») * 31 % 1000
 -«D»  +«D»  ~«D»  not «D»  «D» if «D» else 1  «D» and 1  «D» or 1  bool(«D») == True  1 in «D»  'a' in «D»
 2.5 in «D»  None in «D»  [1, 2] in «D»  (1, 2) in «D»  True in «D»  Item(1) in «D»  -0.0 in «D»  1 not in «D»

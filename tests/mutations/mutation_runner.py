@@ -78,7 +78,8 @@ def work(seed: int, programs: list[int], pipe: Any) -> None:
             pipe.send(("run", case))
             outcome = mutation_cases.run(case)
             pipe.send(("done", (outcome.status, outcome.served, outcome.detail)))
-            if outcome.status in ("wrong", "tracer"):  # before any change: the next case would say it again
+            # Wrong before any change: the next case would say it again. Not captured: nor would that one be.
+            if outcome.status in ("wrong", "tracer") or not outcome.served:
                 break
         if count % 50 == 49:
             gc.collect()
