@@ -13,7 +13,7 @@ import mutation_callables
 import mutation_opcodes
 import mutation_torch_readers
 
-WEIGHTS = {"opcode": 35, "torch": 20, "setting": 3, "callable": 42}
+WEIGHTS = {"opcode": 33, "torch": 18, "torch function": 9, "setting": 3, "callable": 37}
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Reader:
     kinds: tuple[str, ...] = ()  # of data that are likely to fit
 
     def lines(self, value: str, rng: random.Random) -> list[str]:
-        text = mutation_callables.call(self.template, rng) if self.family == "callable" else self.template
+        is_name = self.family in ("callable", "torch function")
+        text = mutation_callables.call(self.template, rng) if is_name else self.template
         return [line.replace("«D»", value).replace("«X»", "x") for line in text.splitlines()]
 
 
@@ -37,6 +38,10 @@ def readers() -> dict[str, tuple[Reader, ...]]:
         "opcode": tuple(Reader(t, "opcode", t) for t in mutation_opcodes.all_texts()),
         "torch": tuple(
             Reader(t, "torch", t, mutation_torch_readers.kinds(t)) for t in mutation_torch_readers.all_texts()
+        ),
+        "torch function": tuple(
+            Reader(t, "torch function", t, mutation_torch_readers.kinds(t))
+            for t in mutation_torch_readers.functions()
         ),
         "setting": tuple(Reader(t, "setting", t) for t in mutation_torch_readers.setting_texts()),
         "callable": tuple(

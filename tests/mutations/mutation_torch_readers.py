@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import types
+
 from mutation_texts import paragraphs, texts
 
+import torch
+
+# What changes the process, waits, reads files, or belongs to other devices and to quantized tensors.
+NOT_CALLED = re.compile(
+    r"_|set_|init_|autocast_|clear_|import_|parse_|fork|wait|load|save|merge_|cudnn|miopen|mkldnn|fbgemm|fused"
+    r"|quantize|dequantize|q_|int_repr|.*cuda|.*_random|seed|manual_seed|initial_seed|from_file|vmap|share_memory"
+    r"|record_stream|storage|data_ptr|backward|register|get_file_path|cufft|nuclear|to_sparse|to_mkldnn|module_load"
+)
 KINDS = (
     "tensor", "tensor", "tensors", "columns", "sizes", "square", "ndarray", "int", "tensor dict",
     "tensor items",
@@ -110,6 +121,21 @@ def setting_texts() -> list[str]:
     return [f"r = {text}" for text in SETTINGS]
 
 
+def functions() -> list[str]:
+    """torch's own C functions and methods of tensors, by name, as `mutation_callables.call` takes them."""
+    plain = [
+        f"torch.{name}"
+        for name, value in sorted(vars(torch).items())
+        if isinstance(value, types.BuiltinFunctionType) and not NOT_CALLED.match(name)
+    ]
+    methods = [
+        f".{name}"
+        for name, value in sorted(vars(torch._C.TensorBase).items())
+        if isinstance(value, types.MethodDescriptorType) and not NOT_CALLED.match(name)
+    ]
+    return plain + methods
+
+
 def kinds(text: str) -> tuple[str, ...]:
     """Of data that a reader is likely to take."""
-    return ("tensor",) if text.startswith("r = «D».") else KINDS
+    return ("tensor",) if text.startswith(("r = «D».", ".")) else KINDS
