@@ -44,6 +44,7 @@ class Summary:
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
     findings: list[Finding] = field(default_factory=list)
     readers: collections.Counter[str] = field(default_factory=collections.Counter)
+    report: Path | None = None  # where each finding goes as soon as it is made
 
     def add(self, status: str, served: bool, case: Case, detail: str, program: int) -> None:
         self.counts["cases"] += 1
@@ -54,6 +55,9 @@ class Summary:
         self.readers[case.reader] += served
         if status in BAD:
             self.findings.append(Finding(status, case, detail, program))
+            if self.report is not None:
+                with self.report.open("a") as file:
+                    file.write(f"{text_of(self.findings[-1])}\n\n")
 
     def lines(self) -> list[str]:
         c = self.counts
@@ -145,12 +149,11 @@ class Shard:
         return self.again()
 
 
-def run(
-    seed: int, programs: range | list[int], jobs: int, wanted: int | None = None, quiet: bool = True
-) -> Summary:
-    """The cases of these programs; ends early once there are as many cases as wanted."""
-    summary = Summary()
-    shards = [Shard(seed, list(programs)[i::jobs], summary) for i in range(jobs) if list(programs)[i::jobs]]
+def run(seed: int, wanted: int, jobs: int, report: Path | None = None, quiet: bool = True) -> Summary:
+    """As many cases as wanted, of the programs 0, 1, 2, … of this seed."""
+    summary = Summary(report=report)
+    programs = list(range(wanted * 3))  # some have no fitting data
+    shards = [Shard(seed, programs[i::jobs], summary) for i in range(jobs)]
     shown = time.monotonic()
     while shards:
         ready = multiprocessing.connection.wait([shard.pipe for shard in shards], timeout=1.0)
@@ -165,7 +168,7 @@ def run(
         if not quiet and time.monotonic() - shown > 30:
             shown = time.monotonic()
             print(dict(summary.counts), file=sys.stderr, flush=True)
-        if wanted is not None and summary.counts["cases"] >= wanted:
+        if summary.counts["cases"] >= wanted:
             for shard in shards:
                 shard.process.kill()
             break
@@ -188,12 +191,9 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=20, help="findings to print whole")
     parser.add_argument("--report", type=Path, help="where all findings go")
     options = parser.parse_args()
-    summary = run(options.seed, range(options.cases), options.jobs, options.cases, quiet=False)
-    texts = [text_of(finding) for finding in summary.findings]
-    if options.report:
-        options.report.write_text("\n\n".join(texts))
-    for text in texts[: options.show]:
-        print(text, end="\n\n")
+    summary = run(options.seed, options.cases, options.jobs, options.report, quiet=False)
+    for finding in summary.findings[: options.show]:
+        print(text_of(finding), end="\n\n")
     print("\n".join(summary.lines()))
     return 1 if summary.findings else 0
 
