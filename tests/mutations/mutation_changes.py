@@ -119,7 +119,7 @@ torch.set_autocast_dtype('cuda', torch.bfloat16)
 torch.set_autocast_enabled('cuda', True)
 torch.set_autocast_cache_enabled(False)
 torch._C._set_fwd_grad_enabled(False)
-sys.setrecursionlimit(sys.getrecursionlimit() + 7 - sys.getrecursionlimit() % 7)
+sys.setrecursionlimit(1234)
 torch.use_deterministic_algorithms(True)
 torch.use_deterministic_algorithms(True, warn_only=True)
 torch.set_default_device('meta')
@@ -133,6 +133,11 @@ sys.setswitchinterval(0.004)
 sys.set_int_max_str_digits(5000)
 setattr(torch.backends.opt_einsum, 'enabled', False)
 """
+
+
+def size_changes() -> list[Change]:
+    """Of the tensor that every program is given; each makes another size when it is made again."""
+    return [Change(f"ARGS[0] = {how}(ARGS[0])", "size") for how in ("wider", "narrower", "taller")]
 
 
 def setting_changes() -> list[Change]:

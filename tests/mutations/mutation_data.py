@@ -8,26 +8,13 @@ from __future__ import annotations
 
 import importlib
 import random
+import types
 from dataclasses import dataclass, field
 from typing import Any
 
+import mutation_values
 import numpy as np
 from mutation_texts import texts
-from mutation_values import (
-    cell_of,
-    changed,
-    constant_changed,
-    equal,
-    inference,
-    moved_first,
-    other_function,
-    other_layout,
-    other_tensor_class,
-    retyped,
-    retyped_item,
-    retyped_key,
-    shifted,
-)
 
 MODULES = [
     importlib.import_module(name)
@@ -226,14 +213,8 @@ def _helper(name: str) -> list[str]:
 
 PRELUDE: dict[str, Any] = {
     **{module.__name__: module for module in MODULES},
-    **{
-        function.__name__: function
-        for function in (
-            changed, cell_of, constant_changed, equal, inference, moved_first, other_function, other_layout,
-            other_tensor_class, retyped, retyped_item, retyped_key, shifted,
-        )
-    },
+    **{name: value for name, value in vars(mutation_values).items() if isinstance(value, types.FunctionType)},
     "np": np,
     "__builtins__": __builtins__,
     "__name__": "world",
-}  # fmt: skip
+}

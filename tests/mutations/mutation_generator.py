@@ -12,7 +12,7 @@ import mutation_places
 import mutation_readers
 from comparison import Drained, difference
 from mutation_cases import Case, Twin, code_of, eager, restore_settings
-from mutation_changes import changes, setting_changes
+from mutation_changes import changes, setting_changes, size_changes
 from mutation_classes import CLASSES, definitions
 from mutation_data import PRELUDE, Data, Grammar
 from mutation_slots import Change
@@ -23,9 +23,9 @@ CHANGE_TRIES = 14
 NOT_REPLACED = {"f", "ARGS", "KEYS", "make", "model", "D2", "X"}
 
 
-def program_of(rng: random.Random) -> tuple[str, str, str, str] | None:
+def program_of(rng: random.Random, only: str) -> tuple[str, str, str, str] | None:
     """A program's text, its reader's name and family, its place's name; None if no data fit the reader."""
-    reader = mutation_readers.drawn(rng)
+    reader = mutation_readers.drawn(rng, only)
     found = fitting(reader, rng)
     if found is None:
         return None
@@ -70,7 +70,7 @@ def fitting(reader: mutation_readers.Reader, rng: random.Random) -> tuple[Data, 
         kind = rng.choice(reader.kinds) if reader.kinds and rng.random() < 0.7 else None
         data = grammar.draw(rng.choices((0, 1, 2, 3), weights=(20, 40, 25, 15))[0], kind)
         lines = reader.lines("«V»", rng)
-        if reader.family == "setting" and "«V»" not in "".join(lines):
+        if reader.family in ("setting", "size") and "«V»" not in "".join(lines):
             return data, lines
         if rng.random() < 0.002:
             return data, lines
@@ -85,9 +85,9 @@ def fitting(reader: mutation_readers.Reader, rng: random.Random) -> tuple[Data, 
     return None
 
 
-def cases(rng: random.Random) -> Iterator[Case]:
+def cases(rng: random.Random, only: str = "") -> Iterator[Case]:
     """Cases of one program: changes that eager's answer shows, and now and then one that it does not."""
-    made = program_of(rng)
+    made = program_of(rng, only)
     if made is None:
         return
     text, reader, family, place = made
@@ -106,6 +106,8 @@ def cases(rng: random.Random) -> Iterator[Case]:
     ]
     if rng.random() < 0.03 or family == "setting":
         options = setting_changes() + (options if rng.random() < 0.3 else [])
+    if family == "size":
+        options = size_changes()
     for _ in range(3):
         control.run()
     kinds: dict[str, list[Change]] = {}

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import mutation_callables
 import mutation_opcodes
+import mutation_sizes
 import mutation_torch_readers
 
-WEIGHTS = {"opcode": 33, "torch": 18, "torch function": 9, "setting": 3, "callable": 37}
+WEIGHTS = {"opcode": 33, "torch": 18, "torch function": 9, "setting": 3, "size": 4, "callable": 33}
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def readers() -> dict[str, tuple[Reader, ...]]:
             Reader(t, "torch function", t, mutation_torch_readers.kinds(t))
             for t in mutation_torch_readers.functions()
         ),
+        "size": tuple(Reader(t, "size", t) for t in mutation_sizes.all_texts()),
         "setting": tuple(Reader(t, "setting", t) for t in mutation_torch_readers.setting_texts()),
         "callable": tuple(
             Reader(t, "callable", t, mutation_callables.kinds(t)) for t in mutation_callables.names()
@@ -50,6 +52,9 @@ def readers() -> dict[str, tuple[Reader, ...]]:
     }
 
 
-def drawn(rng: random.Random) -> Reader:
+def drawn(rng: random.Random, only: str = "") -> Reader:
+    """Any reader, or any whose name contains `only`."""
+    if only:
+        return rng.choice([r for family in readers().values() for r in family if only in r.name])
     family = rng.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0]
     return rng.choice(readers()[family])

@@ -72,13 +72,13 @@ class Summary:
         ]
 
 
-def work(seed: int, programs: list[int], pipe: Any) -> None:
+def work(seed: int, only: str, programs: list[int], pipe: Any) -> None:
     """A process: makes and runs the cases of programs, telling each step."""
     mutation_cases.prepare()
     for count, program in enumerate(programs):
         pipe.send(("program", program))
         rng = random.Random(f"{seed}:{program}")
-        for case in mutation_generator.cases(rng):
+        for case in mutation_generator.cases(rng, only):
             pipe.send(("run", case))
             outcome = mutation_cases.run(case)
             pipe.send(("done", (outcome.status, outcome.served, outcome.detail)))
@@ -93,8 +93,8 @@ def work(seed: int, programs: list[int], pipe: Any) -> None:
 class Shard:
     """A share of the programs, and the process that works on them."""
 
-    def __init__(self, seed: int, programs: list[int], summary: Summary) -> None:
-        self.seed, self.programs, self.summary = seed, programs, summary
+    def __init__(self, seed: int, only: str, programs: list[int], summary: Summary) -> None:
+        self.seed, self.only, self.programs, self.summary = seed, only, programs, summary
         self.case: Case | None = None
         self.program = -1
         self.start()
@@ -103,7 +103,7 @@ class Shard:
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=work, args=(self.seed, self.programs[:ENOUGH], theirs), daemon=True
+            target=work, args=(self.seed, self.only, self.programs[:ENOUGH], theirs), daemon=True
         )
         self.process.start()
         theirs.close()
@@ -149,11 +149,11 @@ class Shard:
         return self.again()
 
 
-def run(seed: int, wanted: int, jobs: int, report: Path | None = None, quiet: bool = True) -> Summary:
+def run(seed: int, wanted: int, jobs: int, report: Path | None = None, only: str = "") -> Summary:
     """As many cases as wanted, of the programs 0, 1, 2, … of this seed."""
     summary = Summary(report=report)
     programs = list(range(wanted * 3))  # some have no fitting data
-    shards = [Shard(seed, programs[i::jobs], summary) for i in range(jobs)]
+    shards = [Shard(seed, only, programs[i::jobs], summary) for i in range(jobs)]
     shown = time.monotonic()
     while shards:
         ready = multiprocessing.connection.wait([shard.pipe for shard in shards], timeout=1.0)
@@ -165,7 +165,7 @@ def run(seed: int, wanted: int, jobs: int, report: Path | None = None, quiet: bo
                 going = shard.lost("hung")
             if not going:
                 shards.remove(shard)
-        if not quiet and time.monotonic() - shown > 30:
+        if time.monotonic() - shown > 30:
             shown = time.monotonic()
             print(dict(summary.counts), file=sys.stderr, flush=True)
         if summary.counts["cases"] >= wanted:
@@ -190,8 +190,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", type=int, default=20, help="findings to print whole")
     parser.add_argument("--report", type=Path, help="where all findings go")
+    parser.add_argument("--reader", default="", help="only readers whose name contains this")
     options = parser.parse_args()
-    summary = run(options.seed, options.cases, options.jobs, options.report, quiet=False)
+    summary = run(options.seed, options.cases, options.jobs, options.report, options.reader)
     for finding in summary.findings[: options.show]:
         print(text_of(finding), end="\n\n")
     print("\n".join(summary.lines()))

@@ -147,6 +147,21 @@ def shifted(tensor: torch.Tensor) -> torch.Tensor:
     return torch.cat([flat[:1], flat])[1:].reshape(tensor.shape)
 
 
+def wider(tensor: torch.Tensor) -> torch.Tensor:
+    """One column more."""
+    return torch.cat([tensor, tensor[..., :1]], -1)
+
+
+def narrower(tensor: torch.Tensor) -> torch.Tensor:
+    """One column less."""
+    return tensor[..., 1:].clone()
+
+
+def taller(tensor: torch.Tensor) -> torch.Tensor:
+    """One row more."""
+    return torch.cat([tensor, tensor[:1]], 0)
+
+
 def inference(tensor: torch.Tensor) -> torch.Tensor:
     with torch.inference_mode():
         return tensor.detach().clone()
