@@ -19,7 +19,7 @@ from mutation_slots import Change
 
 TRIES = 60  # draws of data and arguments until a reader accepts them
 VISIBLE, INVISIBLE = 4, 1  # cases made of one program
-CHANGE_TRIES = 14
+CHANGE_TRIES = 20
 NOT_REPLACED = {"f", "ARGS", "KEYS", "make", "model", "D2", "X"}
 
 
@@ -118,7 +118,8 @@ def cases(rng: random.Random, only: str = "") -> Iterator[Case]:
     for _ in range(CHANGE_TRIES):
         if not kinds or (visible >= VISIBLE and invisible >= INVISIBLE):
             break
-        kind = rng.choice(list(kinds))
+        prefers_tensors = "tensor" in kinds and "torch" in family and rng.random() < 0.5
+        kind = "tensor" if prefers_tensors else rng.choice(list(kinds))
         change = kinds[kind].pop(rng.randrange(len(kinds[kind])))
         if not kinds[kind]:
             del kinds[kind]

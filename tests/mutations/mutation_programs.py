@@ -10,14 +10,18 @@ import random
 import sys
 import types
 import warnings
+from pathlib import Path
 from typing import Any
 
-import mutation_ingredients as ingredients
-from mutation_ingredients import ARGUMENTS, INGREDIENTS, MODES, World
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-import stator
-import torch
-from torch import nn
+import mutation_ingredients as ingredients  # noqa: E402
+from comparison import difference  # noqa: E402
+from mutation_ingredients import ARGUMENTS, INGREDIENTS, MODES, World  # noqa: E402
+
+import stator  # noqa: E402
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 def new_world(rng: random.Random, names: list[str]) -> World:
@@ -73,19 +77,9 @@ def outcome(function: Any, x: torch.Tensor, name: str) -> Any:
     with mode(name), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            y = function(x)
+            return function(x)
         except Exception as error:
             return type(error), str(error).split("\n", maxsplit=1)[0]
-    return y.dtype, tuple(y.shape), y.stride(), y.requires_grad, y.is_inference(), y.detach().double()
-
-
-def same(got: Any, wanted: Any) -> bool:
-    if len(got) != len(wanted) or got[:-1] != wanted[:-1]:
-        return False
-    last, expected = got[-1], wanted[-1]
-    if isinstance(last, torch.Tensor) and isinstance(expected, torch.Tensor):
-        return torch.equal(torch.nan_to_num(last), torch.nan_to_num(expected))
-    return bool(last == expected)
 
 
 def run(seed: int, mutations: int) -> tuple[int, int, list[str]]:
@@ -102,7 +96,7 @@ def run(seed: int, mutations: int) -> tuple[int, int, list[str]]:
         x = argument(kind, rng)
         for _ in range(2):  # captured, and served
             got, wanted = outcome(compiled, x, state), outcome(model, x, state)
-            if not same(got, wanted):
+            if difference(got, wanted) is not None:
                 wrong.append(
                     f"seed {seed}, {names}, after {history[-4:]}, {kind}, {state}:\n"
                     f"  {got}\n  is not\n  {wanted}"
