@@ -26,7 +26,7 @@ import mutation_cases
 import mutation_generator
 from mutation_cases import Case
 
-LIMIT = 30.0  # seconds without a sign of life
+LIMIT = 60.0  # seconds without a sign of life
 ENOUGH = 400  # programs of one process: then a new one, as memory of worlds may be kept
 BAD = ("stale", "wrong", "tracer", "crashed", "hung")
 
