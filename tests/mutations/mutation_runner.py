@@ -12,6 +12,7 @@ import collections
 import gc
 import multiprocessing
 import multiprocessing.connection
+import os
 import random
 import signal
 import sys
@@ -24,9 +25,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import mutation_cases
 import mutation_generator
+import mutation_readers
 from mutation_cases import Case
 
-LIMIT = 60.0  # seconds without a sign of life
+CPU_LIMIT, WALL_LIMIT = 20.0, 300.0  # seconds without a sign of life: of work, and of waiting
 ENOUGH = 400  # programs of one process: then a new one, as memory of worlds may be kept
 BAD = ("stale", "wrong", "tracer", "crashed", "hung")
 
@@ -107,11 +109,11 @@ class Shard:
         )
         self.process.start()
         theirs.close()
-        self.heard = time.monotonic()
+        self.heard, self.worked = time.monotonic(), 0.0
 
     def step(self) -> bool:
         """Takes one message; whether there is more to come."""
-        self.heard = time.monotonic()
+        self.heard, self.worked = time.monotonic(), self.cpu_seconds()
         try:
             what, told = self.pipe.recv()
         except EOFError:
@@ -128,6 +130,18 @@ class Shard:
         elif what == "end":
             return self.again()
         return True
+
+    def cpu_seconds(self) -> float:
+        """A busy machine makes a process wait: that is no hang."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def is_silent(self) -> bool:
+        waited = time.monotonic() - self.heard
+        return waited > WALL_LIMIT or (waited > 1 and self.cpu_seconds() - self.worked > CPU_LIMIT)
 
     def again(self) -> bool:
         self.process.join(5)
@@ -152,6 +166,7 @@ class Shard:
 def run(seed: int, wanted: int, jobs: int, report: Path | None = None, only: str = "") -> Summary:
     """As many cases as wanted, of the programs 0, 1, 2, … of this seed."""
     summary = Summary(report=report)
+    mutation_readers.readers()  # once, before processes are forked
     programs = list(range(wanted * 3))  # some have no fitting data
     shards = [Shard(seed, only, programs[i::jobs], summary) for i in range(jobs)]
     shown = time.monotonic()
@@ -161,7 +176,7 @@ def run(seed: int, wanted: int, jobs: int, report: Path | None = None, only: str
             going = True
             if shard.pipe in ready:
                 going = shard.step()
-            elif time.monotonic() - shard.heard > LIMIT:
+            elif shard.is_silent():
                 going = shard.lost("hung")
             if not going:
                 shards.remove(shard)
