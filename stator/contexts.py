@@ -58,6 +58,9 @@ class OptimizeContext:
         )
         if isinstance(fn, _capture.Wrapper):  # what was set on the outer one counts
             vars(compiled).update(vars(fn))
+        if type(compiled.wrapped_function) is FunctionType:
+            # Dynamo takes whatever looks like a function for one, and looks through what has this attribute.
+            vars(compiled)["_torchdynamo_inline"] = compiled.wrapped_function
         compiler_config = getattr(self.backend, "get_compiler_config", None)
         if compiler_config is not None:
             vars(compiled)["get_compiler_config"] = compiler_config

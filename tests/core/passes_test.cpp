@@ -71,7 +71,6 @@ TEST(DeadCode, KeepsEffects) {
   %3: f32[2]{1} = aten::relu(%0)
   %4: f32[2]{1} same(%3) = aten::mul_.Scalar(%3, 2)
   stator::set_grad_enabled(false)
-  stator::manual_seed(3, none)
   %5: f32[2]{1} = aten::embedding(%0, %0)
   %6: f32[2]{1} = aten::batch_norm(%0, none, none, %0, %0, true, 0.1, 1e-05, false)
   %7: f32[2]{1} = other::unknown(%0)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "capture/cpython/python_class.h"
+#include "capture/cpython/type_dict.h"
 
 namespace stator {
 namespace {
@@ -34,18 +35,25 @@ bool shows_nothing(const PyTypeObject* type) {
 }
 
 // Made once and never changed: what they hold can be read as long as they are known by address.
-bool is_immutable(const PyTypeObject* type) {
+bool is_immutable(PyTypeObject* type) {
   for (const PyTypeObject* known :
        {&PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type, &PyBool_Type}) {
     if (type == known) return true;
   }
   const std::string_view name = type->tp_name;
-  return type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE &&
-         (name == "re.Pattern" || name == "re.Match" || name == "operator.itemgetter" ||
-          name == "operator.attrgetter" || name == "operator.methodcaller");
+  return (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE &&
+          (name == "re.Pattern" || name == "re.Match" || name == "operator.itemgetter" ||
+           name == "operator.attrgetter" || name == "operator.methodcaller")) ||
+         is_pybind_enum(type);
 }
 
 }  // namespace
+
+bool is_pybind_enum(PyTypeObject* type) {
+  if (std::string_view(Py_TYPE(type)->tp_name) != "pybind11_type") return false;
+  static PyObject* const entries = PyUnicode_InternFromString("__entries");
+  return entries != nullptr && cpython::own_attribute(type, entries) != nullptr;
+}
 
 bool shows_referents(const PyTypeObject* type) {
   static constexpr std::string_view kNames[] = {

@@ -71,7 +71,7 @@ bool read_instance(Recording& recording, PyObject* object) {
                 std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }
   if (!read_object(recording, object)) return false;
-  if (recording.walked.insert(Py_TYPE(object))) {
+  if (recording.walked.insert(Py_TYPE(object)) && !is_pybind_enum(Py_TYPE(object))) {
     if (const char* method = foreign_special_method(Py_TYPE(object)))
       return stop(recording, BreakCode::kUnknownFunction,
                   std::string(method) + " of a " + Py_TYPE(object)->tp_name + " is no function");

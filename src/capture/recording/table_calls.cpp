@@ -67,11 +67,10 @@ bool read_class_cell(Recording& recording) {
 }
 
 bool before_in_place_call(Recording& recording, PyObject* left, PyObject* right, PyObject* function) {
-  constexpr int kAdd = 13, kOther = 14;
   const char* name =
       PyCFunction_Check(function) ? reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name : "";
   const bool adds = std::string_view(name) == "iadd" || std::string_view(name) == "iconcat";
-  if (!before_in_place(recording, left, right, adds ? kAdd : kOther)) return false;
+  if (!before_in_place(recording, left, right, adds ? OnList::extends : OnList::rewrites)) return false;
   if (PyUnicode_Check(left) || PyBytes_Check(left)) return before_formatting(recording, right);
   // What is relied on of the left one is guarded already where it is written.
   return (recording.journal.find(left) != nullptr || read_deep(recording, left)) &&

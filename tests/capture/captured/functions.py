@@ -51,7 +51,7 @@ def wraps_in_the_run() -> tuple[Program, Change]:
 def lru_cache() -> tuple[Program, Change]:
     source = {"a": 1}
 
-    @functools.lru_cache(maxsize=8)
+    @functools.lru_cache(maxsize=64)
     def cached(n: int) -> list[int]:
         return [n, source["a"]]
 

@@ -71,7 +71,7 @@ def lru_caches() -> Story:
         return sum(range(n)) * (2 if kind == "a" else 3)
 
     class Table:
-        @functools.lru_cache(maxsize=8)  # noqa: B019
+        @functools.lru_cache(maxsize=64)  # noqa: B019
         def squares(self, n: int) -> tuple[int, ...]:
             ran.append(type(n).__name__)
             return tuple(i * i for i in range(n))

@@ -199,7 +199,7 @@ def operators_of_its_own() -> Story:
             a @ b,
             a[1:],
             a(3),
-            x[a],
+            x[a.__index__()],
             {b: 1}[b],
         )  # type: ignore[attr-defined,index]
 

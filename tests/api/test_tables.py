@@ -1,0 +1,57 @@
+"""Every row of a table is used: a row that nothing asks for is knowledge that nobody checks."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
+
+def rows(table: str, macro: str) -> list[list[str]]:
+    """The arguments of each row, up to the first one that holds a parenthesis."""
+    text = re.sub(r"//.*", "", (SOURCES / table).read_text())
+    found = re.findall(rf"\b{macro}\(([^()]*)", text)
+    return [[part.strip().strip('"') for part in row.split(",")] for row in found]
+
+
+def names_in_use(table: str) -> set[str]:
+    texts = (path.read_text() for path in SOURCES.rglob("*") if path.suffix in (".cpp", ".h", ".inc", ".c"))
+    return set(re.findall(r"\bk[A-Z]\w*", "\n".join(texts)))
+
+
+@pytest.mark.parametrize(
+    ("table", "macro"),
+    [("core/break_reasons.def", "STATOR_BREAK"), ("core/ir/ops.def", "STATOR_OP")],
+)
+def test_every_row_is_used_by_the_engine(table: str, macro: str) -> None:
+    identifiers = [row[0] for row in rows(table, macro)]
+    assert identifiers
+    assert sorted(set(identifiers) - names_in_use(table)) == []
+
+
+def test_functions_of_floats_exist_in_python() -> None:
+    for _, module, name, *_ in rows("core/shape/real_functions.def", "REAL_FUNCTION"):
+        assert hasattr(importlib.import_module(module), name), name
+
+
+def test_operators_with_hidden_effects_exist_in_torch() -> None:
+    torch = pytest.importorskip("torch")
+    for name, *_ in rows("core/ir/hidden_effects.def", "STATOR_HIDDEN_EFFECT"):
+        operator, _, overload = name.removeprefix("aten::").partition(".")
+        packet = getattr(torch.ops.aten, operator)
+        assert not overload or hasattr(packet, overload), name
+
+
+def test_callables_of_torch_exist() -> None:
+    torch = pytest.importorskip("torch")
+    holders = [torch, torch.amp, torch._C, torch._C._functorch, torch._C._nn, torch._C._autograd]
+    holders += [torch._C._VariableFunctions, torch.Tensor, torch._C.TensorBase, torch.cuda, torch.jit]
+    names = [row[0] for row in rows("torch/domain/callables.def", "STATOR_FUNCTION")]
+    assert names
+    # A build without CUDA lacks what asks for it.
+    missing = [name for name in names if not any(hasattr(holder, name) for holder in holders)]
+    assert [name for name in missing if "cuda" not in name] == []
+    methods = [row[0] for row in rows("torch/domain/callables.def", "STATOR_METHOD")]
+    assert [name for name in methods if not hasattr(torch.Tensor, name)] == []
