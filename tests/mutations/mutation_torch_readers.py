@@ -9,10 +9,12 @@ from mutation_texts import paragraphs, texts
 
 import torch
 
-# What changes the process, waits, reads files, or belongs to other devices and to quantized tensors.
+# What changes the process, waits, reads files or memory that nobody has written, or belongs to other devices
+# and to quantized tensors.
 NOT_CALLED = re.compile(
     r"_|set_|init_|autocast_|clear_|import_|parse_|fork|wait|load|save|merge_|cudnn|miopen|mkldnn|fbgemm|fused"
     r"|quantize|dequantize|q_|int_repr|.*cuda|.*_random|seed|manual_seed|initial_seed|from_file|vmap|share_memory"
+    r"|.*empty|resize"
     r"|record_stream|storage|data_ptr|backward|register|get_file_path|cufft|nuclear|to_sparse|to_mkldnn|module_load"
 )
 KINDS = (
@@ -26,7 +28,7 @@ EXPRESSIONS = texts("""
 [«X» for _ in range(int(«D».sum().item()))]  «X» * «D».sum().item()  f'{«D».sum().item()}'
 {1.0: 2}.get(«D».sum().item())
 torch.tensor(«D»)  torch.as_tensor(«D»)  torch.asarray(«D»)  torch.stack(«D»)  torch.cat(«D»)
-torch.zeros(«D»)  torch.ones(«D»)  torch.empty_like(«D»)  torch.zeros_like(«D»)  torch.hstack(«D»)
+torch.zeros(«D»)  torch.ones(«D»)  torch.empty_like(«D»).dtype  torch.zeros_like(«D»)  torch.hstack(«D»)
 torch.vstack(«D»)  torch.is_floating_point(«D»)  torch.is_complex(«D»)  torch.is_tensor(«D»)  torch.numel(«D»)
 torch.is_nonzero(«D»)  torch.arange(«D»)  torch.is_conj(«D»)  torch.is_neg(«D»)  torch.block_diag(«D»)
 torch.scalar_tensor(«D»)  torch.Size(«D»)  torch.is_inference(«D»)  torch.atleast_1d(«D»)
