@@ -72,6 +72,11 @@ bool is_last_word(Frame* frame, int throwflag, const Recording& recording) {
   return is_finalizer(frame) || (throwflag != 0 && is_foreign_generator(frame, recording));
 }
 
+// A callback of a tool, or an audit hook that CPython calls where captured code does something audited.
+bool is_callback(const PyThreadState* thread, const Recording& recording) {
+  return thread->tracing > recording.callback_depth;
+}
+
 // A frame below a function that runs as it is: a capture of its own, or CPython.
 PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
   const bool tools = cpython::tracing(thread, frame);
@@ -139,10 +144,11 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   }
   if (context.recording != nullptr && context.recording->capture.runs_own_code())
     return pass_on(thread, frame, throwflag);
-  if (context.recording != nullptr && (is_last_word(frame, throwflag, *context.recording) ||
-                                       context.recording->domain.is_kernel(frame->code))) {
-    // What dies meanwhile was none of the program's: its last words are not part of the capture. Nor is what
-    // a kernel does beside calling operators.
+  if (context.recording != nullptr &&
+      (is_last_word(frame, throwflag, *context.recording) || is_callback(thread, *context.recording) ||
+       context.recording->domain.is_kernel(frame->code))) {
+    // What dies meanwhile was none of the program's: its last words are not part of the capture. Nor are
+    // audit hooks, nor what a kernel does beside calling operators.
     Recording* const recording = std::exchange(context.recording, nullptr);
     const Mode mode = context.change_mode(Mode::off);
     const bool plain = std::exchange(context.plain, true);

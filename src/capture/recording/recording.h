@@ -86,6 +86,7 @@ struct Recording {
 
   std::string wanted_import;  // the module whose loading ended the capture, if it can be loaded beforehand
   std::unordered_map<PyObject*, uint32_t> source_numbers;
+  const int callback_depth = PyThreadState_Get()->tracing;  // of tools and audit hooks, at entry
   const bool handles_at_entry = static_cast<bool>(Ref<>::steal(PyErr_GetHandledException()));
 };
 
