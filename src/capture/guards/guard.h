@@ -152,7 +152,7 @@ struct TupleItemGuard {
 };
 // An attribute in the dictionary of a tensor that the call brings: a constant, or its absence.
 struct GivenAttributeGuard {
-  size_t tensor;  // among those that the call brings
+  std::shared_ptr<const size_t> tensor;  // among those that the call brings
   std::string tensor_name;
   Ref<> name;
   ExpectedValue value;

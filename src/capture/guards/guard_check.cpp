@@ -127,7 +127,7 @@ struct Checker {
     return value && guard.content.matches(value.get());
   }
   bool operator()(const GivenAttributeGuard& guard) const {
-    PyObject** dict = _PyObject_GetDictPtr(found.tensors[guard.tensor]);
+    PyObject** dict = _PyObject_GetDictPtr(found.tensors[*guard.tensor]);
     return guard.value.matches(dict != nullptr && *dict != nullptr ? item_at(*dict, guard.name.get())
                                                                    : nullptr);
   }

@@ -1,7 +1,7 @@
 // capture/programs/function_spec.cpp: describing and matching functions.
 #include "capture/programs/function_spec.h"
 
-#include "capture/programs/function_parts.h"
+#include "capture/arguments/function_parts.h"
 
 namespace stator {
 

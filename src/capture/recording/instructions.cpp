@@ -4,6 +4,8 @@
 #include "capture/cpython/traits.h"
 #include "capture/hook/engine.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/recording/argument_operands.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
@@ -49,6 +51,7 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
   recording.pause.reset();
   if (recording.stopped.happened()) return stop(recording, *recording.stopped.code);
   if (!recording.pending.empty() && !take_pending(recording, sp)) return false;
+  if (recording.arguments.are_lazy && !read_operands(recording, instruction, frame, sp)) return false;
   if (!recording.cached.followed.empty() && !recording.cached.settle(frame, recording.journal.writes(), sp))
     return stop(recording, BreakCode::kSymbolicNumber,
                 "a function with a cache writes to an object that existed before");
@@ -161,7 +164,8 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
     case Opcode::IS_OP:
       return before_identity(recording, TOP(2), TOP(1));
     case Opcode::CONTAINS_OP:
-      if (PyDict_Check(TOP(1)) || Py_IS_TYPE(TOP(1), &PyDictProxy_Type))
+      if (PyDict_Check(TOP(1)) || Py_IS_TYPE(TOP(1), &PyDictProxy_Type) ||
+          (PySet_Check(TOP(1)) && find_argument(recording, TOP(1)) != nullptr))
         return read_subscript(recording, TOP(1), TOP(2));
       return read_deep(recording, TOP(1)) && read_deep(recording, TOP(2));
     case Opcode::GET_ITER:

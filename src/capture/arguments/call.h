@@ -1,6 +1,6 @@
-// capture/programs/call.h: one call of a captured function, and what a hit needs while it lasts.
-#ifndef STATOR_CAPTURE_PROGRAMS_CALL_H
-#define STATOR_CAPTURE_PROGRAMS_CALL_H
+// capture/arguments/call.h: one call of a captured function, and what a hit needs while it lasts.
+#ifndef STATOR_CAPTURE_ARGUMENTS_CALL_H
+#define STATOR_CAPTURE_ARGUMENTS_CALL_H
 
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
-// capture/programs/call.cpp: the stock of values of calls.
-#include "capture/programs/call.h"
+// capture/arguments/call.cpp: the stock of values of calls.
+#include "capture/arguments/call.h"
 
 namespace stator {
 

@@ -1,6 +1,6 @@
-// capture/programs/function_parts.h: what a function is made of, beside its code and globals.
-#ifndef STATOR_CAPTURE_PROGRAMS_FUNCTION_PARTS_H
-#define STATOR_CAPTURE_PROGRAMS_FUNCTION_PARTS_H
+// capture/arguments/function_parts.h: what a function is made of, beside its code and globals.
+#ifndef STATOR_CAPTURE_ARGUMENTS_FUNCTION_PARTS_H
+#define STATOR_CAPTURE_ARGUMENTS_FUNCTION_PARTS_H
 
 #include <vector>
 
