@@ -215,6 +215,16 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     case Opcode::COMPARE_OP:
     case Opcode::STORE_ATTR:
       return read_top(recording, sp, 2);
+    case Opcode::BUILD_MAP:
+      for (int i = 1; i <= 2 * argument; i++) {
+        if (!read_key(recording, sp[-i])) return false;
+      }
+      return true;
+    case Opcode::BUILD_STRING:
+    case Opcode::BUILD_SLICE:
+      return read_top(recording, sp, argument);
+    case Opcode::LIST_APPEND:
+      return read_top(recording, sp, 1);
     case Opcode::STORE_SUBSCR:
       return read_key(recording, sp[-1]) && read_top(recording, sp, 3);
     default:
