@@ -80,7 +80,7 @@ def test_inputs_of_the_graph_are_what_was_read() -> None:
         seen.append(len(inputs))
         return graph.forward
 
-    compiled = stator.compile(lambda x, y, z: z + x, backend=backend, backend="native")
+    compiled = stator.compile(lambda x, y, z: z + x, backend=backend)
     for y in others():
         assert compiled(torch.ones(2), y, torch.ones(2)).tolist() == [2, 2]
     assert seen == [2]
