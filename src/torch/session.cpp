@@ -369,8 +369,8 @@ void Session::finish(std::span<const ir::ValueId> outputs) {
   const ModeState& caller = caller_modes_;
   if (modes_.inference != caller.inference || modes_.cpu != caller.cpu || modes_.cuda != caller.cuda ||
       modes_.autocast_cache != caller.autocast_cache ||
-      (!changes_tensors &&
-       (modes_.grad != caller.grad || modes_.default_dtype != caller.default_dtype || modes_.attention != caller.attention)))
+      (!changes_tensors && (modes_.grad != caller.grad || modes_.default_dtype != caller.default_dtype ||
+                            modes_.attention != caller.attention)))
     note_break(BreakCode::kUnsupportedMode, "it is still set when the function returns");
   if (under_unsupported_mode())
     note_break(BreakCode::kUnsupportedMode, "a transform is still open when the function returns");

@@ -113,8 +113,8 @@ static bool read_stored(Recording& recording, PyObject* container, bool is_slice
   if (recording.domain.is_tensor(container)) return read_deep(recording, value);
   if (PyList_Check(container)) return !is_slice || read_contents(recording, value);
   PyTypeObject* const type = Py_TYPE(container);
-  const bool keeps_references = PyDict_Check(container) || cpython::is_python_class(type) ||
-                                is_deque(container);
+  const bool keeps_references =
+      PyDict_Check(container) || cpython::is_python_class(type) || is_deque(container);
   return keeps_references || read_contents(recording, value);
 }
 
