@@ -137,7 +137,7 @@ def time_engine(
 def measure_stator(name: str) -> dict[str, Any]:
     import stator
     import torch
-    from stator.cache import compiled_forms
+    from stator.api.cache import compiled_forms
 
     program = prepare(name)
     made: list[Any] = []

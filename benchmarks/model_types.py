@@ -33,7 +33,7 @@ from small_configurations import inputs_of, shrink  # noqa: E402
 
 import stator  # noqa: E402
 import torch  # noqa: E402
-from stator.cache import compiled_forms  # noqa: E402
+from stator.api.cache import compiled_forms  # noqa: E402
 from stator.support import load_torch_extension  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"

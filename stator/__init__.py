@@ -10,18 +10,9 @@ from stator import support
 support.require_this_python()
 support.load_extension("_capture")
 
-from stator import function_like  # noqa: E402  (the checks above explain a failure better than this import)
 from stator._capture import CaptureError  # noqa: E402
-from stator.backends import (  # noqa: E402
-    BackendFailed,
-    InvalidBackend,
-    list_backends,
-    lookup_backend,
-    register_backend,
-    register_debug_backend,
-    register_experimental_backend,
-)
-from stator.cache import (  # noqa: E402
+from stator.api import function_like  # noqa: E402  (the checks above explain a failure better than this import)
+from stator.api.cache import (  # noqa: E402
     CacheEntry,
     Guard,
     cache_entries,
@@ -31,10 +22,9 @@ from stator.cache import (  # noqa: E402
     set_guard_error_hook,
     skip_code,
 )
-from stator.compile import compile  # noqa: E402
-from stator.compiling import is_compiling, is_dynamo_compiling  # noqa: E402
-from stator.config import config  # noqa: E402
-from stator.contexts import (  # noqa: E402
+from stator.api.compile import compile  # noqa: E402
+from stator.api.compiling import is_compiling, is_dynamo_compiling  # noqa: E402
+from stator.api.contexts import (  # noqa: E402
     allow_in_graph,
     assume_constant_result,
     disable,
@@ -43,18 +33,28 @@ from stator.contexts import (  # noqa: E402
     optimize_assert,
     run,
 )
-from stator.explain import ExplainOutput, explain  # noqa: E402
-from stator.interpreter import (  # noqa: E402
+from stator.api.explain import ExplainOutput, explain  # noqa: E402
+from stator.api.interpreter import (  # noqa: E402
     Statistics,
     interpret,
     interpret_everything,
     reset_statistics,
     statistics,
 )
+from stator.backends import (  # noqa: E402
+    BackendFailed,
+    InvalidBackend,
+    list_backends,
+    lookup_backend,
+    register_backend,
+    register_debug_backend,
+    register_experimental_backend,
+)
+from stator.config import config  # noqa: E402
 from stator.support import check_if_supported, is_supported  # noqa: E402
 
 if TYPE_CHECKING:
-    from stator.optimized_module import OptimizedModule
+    from stator.api.optimized_module import OptimizedModule
 
 __version__ = "0.1.0"
 
@@ -63,7 +63,7 @@ function_like.complete_wrappers()
 
 def __getattr__(name: str) -> Any:
     if name == "OptimizedModule":  # a subclass of torch's Module
-        from stator.optimized_module import OptimizedModule
+        from stator.api.optimized_module import OptimizedModule
 
         return OptimizedModule
     raise AttributeError(f"module 'stator' has no attribute {name!r}")

@@ -16,7 +16,7 @@ class _Statistics(TypedDict):
     handed_over: int
     handover_reasons: dict[str, int]
 
-# Stands for a function; stator/function_like.py adds what users ask of functions.
+# Stands for a function; stator/api/function_like.py adds what users ask of functions.
 @disjoint_base
 class Wrapper(Generic[_P, _R]):
     wrapped_function: Callable[_P, _R]

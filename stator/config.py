@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from stator import _capture, compiling
+from stator import _capture
+from stator.api import compiling
 
 
 def _flag(*names: str) -> bool:

@@ -66,7 +66,7 @@ def load_torch_extension() -> ModuleType:
     importlib.import_module("torch")
     extension = load_extension("_torch")
     setting = importlib.import_module("stator.config").config.is_compiling
-    importlib.import_module("stator.compiling").follow_torch(setting)
+    importlib.import_module("stator.api.compiling").follow_torch(setting)
     return extension
 
 

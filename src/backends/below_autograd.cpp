@@ -1,7 +1,7 @@
 // src/backends/below_autograd.cpp: nodes whose operator ran below autograd when it was captured.
 #include "backends/below_autograd.h"
 
-#include "torch/hidden_kernels.h"
+#include "torch/operators/overridden_kernels.h"
 
 namespace stator {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/ir/graph.h"
-#include "torch/operator_info.h"
+#include "torch/operators/operator_info.h"
 
 namespace stator {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "capture/domain.h"
-#include "torch/session.h"
+#include "torch/tracing/session.h"
 
 namespace stator {
 

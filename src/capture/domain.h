@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/cpython/ref.h"
-#include "capture/engine_switch.h"
+#include "capture/engine/engine_switch.h"
 #include "core/break.h"
 #include "core/shape/context.h"
 

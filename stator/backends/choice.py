@@ -5,7 +5,7 @@ from typing import Any
 
 from stator.backends import lookup_backend
 from stator.backends.builtin import in_engine
-from stator.backends.handover import name_of
+from stator.backends.invoke import name_of
 from stator.backends.registry import inductor
 
 

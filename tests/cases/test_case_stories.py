@@ -6,7 +6,7 @@ import pytest
 from stories.story import STORIES, told
 
 import stator
-from stator.cache import compiled_forms
+from stator.api.cache import compiled_forms
 
 RAISES = "the function raises"
 

@@ -1,4 +1,4 @@
-// src/backends/fx/convert.cpp: walks the graph and has stator.fx_graph make a torch.fx node for each of its
+// src/backends/fx/convert.cpp: walks the graph and has stator.fx.graph make a torch.fx node for each of its
 // nodes.
 #include "backends/fx/convert.h"
 
@@ -13,9 +13,9 @@
 #include "backends/fx/expressions.h"
 #include "backends/fx/operands.h"
 #include "capture/cpython/collection_pause.h"
-#include "torch/domain/opaque_call.h"
-#include "torch/operator_info.h"
-#include "torch/operator_table.h"
+#include "torch/operators/operator_info.h"
+#include "torch/operators/operator_table.h"
+#include "torch/replacements/allowed_call.h"
 
 namespace stator::fx {
 namespace {
@@ -53,7 +53,7 @@ py::object make_symbols(const ir::Graph& graph, const std::vector<bool>& used, c
     const bool is_used = used[index(input.value)];
     reals.append(py::make_tuple(symbol.source, shapes.reals()[symbol.real].hint, is_used));
   }
-  return py::module_::import("stator.fx_symbols").attr("Symbols")(rows, reals, fixed);
+  return py::module_::import("stator.fx.symbols").attr("Symbols")(rows, reals, fixed);
 }
 
 // What computes a float of other floats, as Python does.
@@ -117,10 +117,10 @@ class Converter {
     }
     // The module keeps what it needs of the session for as long as somebody may ask for a value.
     const auto ints = std::make_shared<Expressions>(shapes, std::move(symbol_ints),
-                                                    py::module_::import("stator.fx_graph").attr("calculate"));
+                                                    py::module_::import("stator.fx.graph").attr("calculate"));
     symbols_ = symbols;
     builder_ =
-        py::module_::import("stator.fx_graph")
+        py::module_::import("stator.fx.graph")
             .attr("GraphBuilder")(py::cpp_function([session, ints](uint32_t value) {
                                     return describe(session->graph, *ints, value);
                                   }),

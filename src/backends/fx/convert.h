@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "torch/session.h"
+#include "torch/tracing/session.h"
 
 namespace stator::fx {
 
@@ -19,7 +19,7 @@ struct OutputPlace {
 
 struct Converted {
   py::object module;
-  py::object symbols;  // stator.fx_symbols.Symbols; None in a static graph
+  py::object symbols;  // stator.fx.symbols.Symbols; None in a static graph
   std::vector<OutputPlace> outputs;
 };
 

@@ -10,10 +10,10 @@
 
 #include "backends/fx/convert.h"
 #include "backends/fx/input_overlap.h"
-#include "backends/traces.h"
+#include "backends/run_recovery.h"
 #include "core/ir/print.h"
 #include "core/shape/text.h"
-#include "torch/thread_state.h"
+#include "torch/tracing/thread_state.h"
 
 namespace stator::fx {
 namespace {
@@ -117,7 +117,7 @@ class FxProgram final : public TensorProgram {
   Py_ssize_t returned_ = 0;
 };
 
-// An operand of stator.fx_symbols.Symbols.real_comparisons.
+// An operand of stator.fx.symbols.Symbols.real_comparisons.
 shape::RealId real_of(shape::Context& shapes, const py::handle& operand) {
   if (!py::isinstance<py::tuple>(operand)) return shapes.reals().constant(operand.cast<double>());
   const auto row = operand.cast<py::tuple>();
@@ -165,7 +165,7 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
   auto callable = py::reinterpret_steal<py::object>(PyFrozenSet_New(nullptr));
   while (py::isinstance<py::frozenset>(callable)) {
     converted = convert(session, examples, sources, callable);
-    callable = py::module_::import("stator.backends.handover")
+    callable = py::module_::import("stator.backends.invoke")
                    .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols);
   }
   if (callable.is_none()) return nullptr;

@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include "torch/imported_module.h"
+#include "torch/tracing/imported_module.h"
 
 namespace stator::native {
 namespace {
@@ -40,14 +40,14 @@ Checkpointed::Checkpointed(Again again, bool preserves_random_state, bool stops_
   const py::cpp_function callable(
       [again = std::move(again)](const py::args& arguments) { run_again(again, arguments); });
   state_ = std::make_unique<State>();
-  state_->generator =
-      imported("stator.checkpointing").attr("enter")(callable, preserves_random_state, stops_early, tensors);
+  state_->generator = imported("stator.runtime.checkpointing")
+                          .attr("enter")(callable, preserves_random_state, stops_early, tensors);
 }
 
 void Checkpointed::leave() {
   const py::gil_scoped_acquire locked;
   const py::object generator = std::move(state_->generator);
-  imported("stator.checkpointing").attr("leave")(generator);
+  imported("stator.runtime.checkpointing").attr("leave")(generator);
 }
 
 Checkpointed::~Checkpointed() {

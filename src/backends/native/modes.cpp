@@ -10,7 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "torch/attention_kernels.h"
+#include "torch/operators/attention_kernels.h"
 
 namespace stator::native {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "capture/recording/module_attribute.h"
+#include "capture/cpython/module_attribute.h"
 #include "core/shape/real.h"
 
 namespace stator::native {

@@ -15,9 +15,9 @@
 #include "backends/native/modes.h"
 #include "backends/native/numbers.h"
 #include "core/pass/last_use.h"
-#include "torch/domain/opaque_call.h"
-#include "torch/operator_info.h"
-#include "torch/operator_table.h"
+#include "torch/operators/operator_info.h"
+#include "torch/operators/operator_table.h"
+#include "torch/replacements/allowed_call.h"
 
 namespace stator::native {
 

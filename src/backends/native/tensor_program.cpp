@@ -6,7 +6,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/native/program.h"
-#include "backends/traces.h"
+#include "backends/run_recovery.h"
 #include "core/ir/print.h"
 
 namespace stator::native {

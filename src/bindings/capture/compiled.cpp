@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "bindings/capture/report.h"
-#include "capture/marks/mark.h"
+#include "capture/recording/mark.h"
 
 namespace stator {
 namespace {

@@ -1,4 +1,4 @@
-// bindings/capture/compiled.h: the callable behind stator.compile.
+// bindings/capture/compiled.h: the callable behind stator.api.compile.
 #ifndef STATOR_BINDINGS_CAPTURE_COMPILED_H
 #define STATOR_BINDINGS_CAPTURE_COMPILED_H
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/capture/function_wrapper.h"
-#include "capture/programs/callee_captures.h"
+#include "capture/session/callee_captures.h"
 
 namespace stator {
 

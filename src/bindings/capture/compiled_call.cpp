@@ -7,9 +7,9 @@
 #include "bindings/capture/stance.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/frame.h"
-#include "capture/hook/atomic_capture.h"
-#include "capture/hook/engine.h"
-#include "capture/hook/other_engine.h"
+#include "capture/engine/atomic_capture.h"
+#include "capture/engine/engine.h"
+#include "capture/engine/other_engine.h"
 #include "capture/no_tensors.h"
 
 namespace stator {

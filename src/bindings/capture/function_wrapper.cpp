@@ -19,7 +19,7 @@ Ref<> attribute(PyObject* object, const char* name) {
 }
 
 // As functools.update_wrapper does it. Attributes of other callables than functions are looked up in these,
-// where they may change (stator/function_like.py).
+// where they may change (stator/api/function_like.py).
 bool copy_identity(PyObject* to, PyObject* from) {
   const auto dict = Ref<>::steal(PyObject_GenericGetDict(to, nullptr));
   if (!dict) return false;

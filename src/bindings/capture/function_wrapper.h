@@ -1,7 +1,7 @@
 // bindings/capture/function_wrapper.h: what the callables of ours that wrap another one have in common.
 //
 // Compiled, Marked and Interpreted derive from the type `Wrapper`. What users ask of a function (copies,
-// pickles, its code and defaults) is answered for all of them by stator/function_like.py.
+// pickles, its code and defaults) is answered for all of them by stator/api/function_like.py.
 #ifndef STATOR_BINDINGS_CAPTURE_FUNCTION_WRAPPER_H
 #define STATOR_BINDINGS_CAPTURE_FUNCTION_WRAPPER_H
 

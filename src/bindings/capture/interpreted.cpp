@@ -4,8 +4,8 @@
 
 #include "bindings/capture/function_wrapper.h"
 #include "capture/cpython/ref.h"
-#include "capture/hook/engine.h"
-#include "capture/hook/other_engine.h"
+#include "capture/engine/engine.h"
+#include "capture/engine/other_engine.h"
 
 namespace stator {
 namespace {

@@ -5,9 +5,9 @@
 #include "bindings/capture/function_wrapper.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
-#include "capture/hook/engine.h"
-#include "capture/marks/mark.h"
+#include "capture/engine/engine.h"
 #include "capture/recording/capture_stop.h"
+#include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
 

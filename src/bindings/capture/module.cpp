@@ -5,11 +5,11 @@
 #include "bindings/capture/marked.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 #include "capture/interpreter/gadget.h"
 #include "capture/no_tensors.h"
 #include "capture/policy/native_table.h"
-#include "capture/programs/callee_captures.h"
+#include "capture/session/callee_captures.h"
 
 namespace stator {
 namespace {

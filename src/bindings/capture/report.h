@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/programs/callee_captures.h"
+#include "capture/session/callee_captures.h"
 
 namespace stator {
 

@@ -2,7 +2,7 @@
 #ifndef STATOR_BINDINGS_CAPTURE_STANCE_H
 #define STATOR_BINDINGS_CAPTURE_STANCE_H
 
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 
 namespace stator {
 

@@ -5,11 +5,11 @@
 
 #include "backends/native/program.h"
 #include "core/ir/print.h"
-#include "torch/capture_break.h"
-#include "torch/inference.h"
-#include "torch/session.h"
-#include "torch/shape_rules/registry.h"
-#include "torch/tracer.h"
+#include "torch/inference/inference.h"
+#include "torch/inference/rules/registry.h"
+#include "torch/tracing/capture_break.h"
+#include "torch/tracing/session.h"
+#include "torch/tracing/tracer.h"
 
 namespace stator {
 

@@ -3,10 +3,10 @@
 
 #include "backends/choose.h"
 #include "bindings/torch/bind_trace.h"
-#include "torch/capture_break.h"
-#include "torch/dispatch_fallback.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/torch_domain.h"
+#include "torch/tracing/capture_break.h"
+#include "torch/tracing/dispatch_fallback.h"
 
 PYBIND11_MODULE(_torch, module) {
   module.doc() = "Stator's torch layer: tracers, shape rules and native replay.";

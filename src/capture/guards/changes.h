@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "capture/domain.h"
+#include "capture/guards/dynamism.h"
 #include "capture/guards/expected_value.h"
 #include "capture/guards/source_text.h"
-#include "capture/guards/varying.h"
 
 namespace stator {
 

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "capture/guards/dict_watches.h"
+#include "capture/guards/dynamism.h"
 #include "capture/guards/guard.h"
 #include "capture/guards/object_notices.h"
 #include "capture/guards/source_text.h"
-#include "capture/guards/varying.h"
 
 namespace stator {
 

@@ -1,19 +1,18 @@
 // capture/hook/eval_hook.cpp: what happens to a frame: kept for a call in progress, passed on, or
 // interpreted.
-#include "capture/hook/eval_hook.h"
-
 #include <utility>
 
 #include "capture/cpython/traits.h"
-#include "capture/hook/engine.h"
-#include "capture/hook/native_stack.h"
-#include "capture/hook/other_engine.h"
-#include "capture/hook/stack_segment.h"
+#include "capture/engine/engine.h"
+#include "capture/engine/evaluators.h"
+#include "capture/engine/native_stack.h"
+#include "capture/engine/other_engine.h"
+#include "capture/engine/overflow_stack.h"
 #include "capture/interpreter/interpreter.h"
-#include "capture/programs/callee_captures.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
+#include "capture/session/callee_captures.h"
 
 namespace stator {
 

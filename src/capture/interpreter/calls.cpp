@@ -11,8 +11,8 @@
 
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
-#include "capture/hook/engine.h"
-#include "capture/hook/other_engine.h"
+#include "capture/engine/engine.h"
+#include "capture/engine/other_engine.h"
 #include "capture/interpreter/interpreter.h"
 
 namespace stator {

@@ -7,7 +7,7 @@
 
 #include "capture/cpython/opcode_rows.h"
 #include "capture/cpython/ref.h"
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 
 namespace stator {
 namespace {

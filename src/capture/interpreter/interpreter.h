@@ -3,7 +3,7 @@
 #define STATOR_CAPTURE_INTERPRETER_INTERPRETER_H
 
 #include "capture/bytecode/decode.h"
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 
 namespace stator {
 

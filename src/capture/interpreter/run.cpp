@@ -12,7 +12,7 @@
 #include "capture/cpython/number.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
-#include "capture/hook/eval_hook.h"
+#include "capture/engine/evaluators.h"
 #include "capture/interpreter/builders.h"
 #include "capture/interpreter/calls.h"
 #include "capture/interpreter/errors.h"

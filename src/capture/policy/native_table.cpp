@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "capture/cpython/module_attribute.h"
 #include "capture/cpython/type_dict.h"
-#include "capture/hook/engine.h"
-#include "capture/recording/module_attribute.h"
+#include "capture/engine/engine.h"
 
 namespace stator {
 namespace {

@@ -3,12 +3,12 @@
 #include "capture/recording/context_managers.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/module_attribute.h"
 #include "capture/interpreter/calls.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
-#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {

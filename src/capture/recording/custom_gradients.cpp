@@ -6,7 +6,7 @@
 // has written before it, since the program's writes are made when the graph has run.
 #include "capture/recording/custom_gradients.h"
 
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_calls.h"

@@ -1,11 +1,11 @@
 // capture/recording/imports.cpp: an import of a module that is loaded already is a read of sys.modules.
 #include "capture/recording/imports.h"
 
+#include "capture/cpython/module_attribute.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/early_imports.h"
 #include "capture/recording/known_objects.h"
-#include "capture/recording/module_attribute.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
 #include "capture/recording/attributes.h"
@@ -14,7 +15,6 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
-#include "capture/recording/module_attribute.h"
 #include "capture/recording/paused_capture.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/reads.h"

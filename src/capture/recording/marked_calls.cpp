@@ -2,11 +2,11 @@
 #include "capture/recording/marked_calls.h"
 
 #include "capture/cpython/exported.h"
-#include "capture/marks/mark.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/mark.h"
 #include "capture/recording/paused_capture.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 #include "capture/interpreter/calls.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/recording/capture_stop.h"

@@ -4,8 +4,8 @@
 #define STATOR_CAPTURE_RECORDING_PAUSED_CAPTURE_H
 
 #include "capture/domain.h"
-#include "capture/hook/atomic_capture.h"
-#include "capture/hook/engine.h"
+#include "capture/engine/atomic_capture.h"
+#include "capture/engine/engine.h"
 
 namespace stator {
 

@@ -6,9 +6,9 @@
 // what decides is then guarded as anywhere, and a function that is registered later is noticed.
 #include "capture/recording/single_dispatch.h"
 
+#include "capture/cpython/module_attribute.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
-#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {

@@ -3,10 +3,10 @@
 #include "capture/recording/symbols.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/module_attribute.h"
 #include "capture/recording/cached_calls.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/contents.h"
-#include "capture/recording/module_attribute.h"
 #include "capture/recording/recording.h"
 
 namespace stator {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "capture/cpython/traits.h"
-#include "capture/hook/engine.h"
+#include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"

@@ -11,18 +11,18 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "capture/recording/module_attribute.h"
-#include "torch/domain/checkpoint_region.h"
-#include "torch/domain/default_device.h"
-#include "torch/domain/input_queries.h"
-#include "torch/domain/known_list.h"
-#include "torch/domain/legacy_tensor.h"
-#include "torch/domain/made_parameter.h"
-#include "torch/domain/new_tensor.h"
-#include "torch/domain/scripted.h"
-#include "torch/domain/seeds.h"
-#include "torch/domain/tensor_data.h"
-#include "torch/domain/transforms.h"
+#include "capture/cpython/module_attribute.h"
+#include "torch/guards/input_queries.h"
+#include "torch/replacements/checkpoint_region.h"
+#include "torch/replacements/default_device.h"
+#include "torch/replacements/known_list.h"
+#include "torch/replacements/legacy_tensor.h"
+#include "torch/replacements/made_parameter.h"
+#include "torch/replacements/new_tensor.h"
+#include "torch/replacements/scripted.h"
+#include "torch/replacements/seeds.h"
+#include "torch/replacements/tensor_data.h"
+#include "torch/replacements/transforms.h"
 
 namespace stator {
 namespace {

@@ -14,7 +14,7 @@ PyObject* interned(const char* text) {
   return string;
 }
 
-// The keys; see stator/compiling.py, which reads the last three.
+// The keys; see stator/api/compiling.py, which reads the last three.
 struct Keys {
   PyObject* torch = interned("_is_compiling_flag");
   PyObject* told = interned("_is_stator_compiling_flag");       // what is_dynamo_compiling gives

@@ -7,7 +7,7 @@
 
 #include <torch/csrc/utils/pybind.h>
 
-#include "torch/imported_module.h"
+#include "torch/tracing/imported_module.h"
 
 namespace stator {
 
@@ -52,7 +52,8 @@ class CompilingFlag {
   PyCodeObject* const asking_code_;
 };
 
-// Functions that are told what eager code is told, whatever the setting is (stator/compiling.py says why).
+// Functions that are told what eager code is told, whatever the setting is (stator/api/compiling.py says
+// why).
 void never_tell(const py::set& codes);
 bool is_never_told(PyCodeObject* code);
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "capture/recording/module_attribute.h"
+#include "capture/cpython/module_attribute.h"
 
 namespace stator {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef STATOR_TORCH_DOMAIN_DYNAMO_H
 #define STATOR_TORCH_DOMAIN_DYNAMO_H
 
-#include "capture/engine_switch.h"
+#include "capture/engine/engine_switch.h"
 
 namespace stator {
 

@@ -1,0 +1,262 @@
+// capture/session/attempt.cpp: capturing one call, stage by stage.
+#include "capture/session/attempt.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "capture/arguments/names.h"
+#include "capture/cpython/collection_pause.h"
+#include "capture/cpython/error_scope.h"
+#include "capture/engine/atomic_capture.h"
+#include "capture/engine/engine.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/functions.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/recording.h"
+#include "capture/recording/sources.h"
+#include "capture/recording/waiting_generators.h"
+#include "capture/session/plain_scope.h"
+
+namespace stator {
+namespace {
+
+// The thread captures while this lives: the hook is in, and no garbage is collected.
+class CaptureScope {
+ public:
+  explicit CaptureScope(Recording& recording)
+      : context_(thread_context),
+        mode_(context_.change_mode(Mode::capture)),
+        handled_(Ref<>::steal(PyErr_GetHandledException())) {
+    context_.recording = &recording;
+    Engine::get().capturing = true;
+    Engine::get().acquire_hook();
+  }
+  ~CaptureScope() {
+    Engine::get().capturing = false;
+    Engine::get().release_hook();
+    context_.recording = nullptr;
+    context_.change_mode(mode_);
+    // A capture may be given up inside a handler, which then never ends.
+    PyErr_SetHandledException(handled_.get());
+  }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+ private:
+  ThreadContext& context_;
+  Mode mode_;
+  Ref<> handled_;  // the exception that the caller is handling
+  ContextCopy context_copy_;
+  CollectionPause no_collection_;
+};
+
+const Varying& nothing_varies() {
+  static const Varying nothing = [] {
+    Varying varying;
+    varying.policy = DynamicSizes::never;
+    return varying;
+  }();
+  return nothing;
+}
+
+}  // namespace
+
+CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, UserStack& stack,
+                               PyObject* function, const Call& call, const CaptureOptions& options,
+                               const std::unordered_set<PyObject*>& by_identity)
+    : domain_(domain),
+      capture_(capture),
+      stack_(stack),
+      function_(function),
+      call_(call),
+      options_(options),
+      entry_(std::make_unique<Entry>()),
+      recording_(domain, capture_, entry_->guards_, stack_),
+      arguments_{options.varying != nullptr ? *options.varying : nothing_varies(),
+                 recording_,
+                 capture_,
+                 by_identity,
+                 {},
+                 {},
+                 {},
+                 0} {
+  recording_.varying = &arguments_.varying;
+  recording_.by_identity = &by_identity;
+  capture_.has_effects = [this] { return !recording_.journal.empty(); };
+}
+
+std::unique_ptr<Entry> CaptureAttempt::make() {
+  entry_->modes_ = domain_.modes();
+  entry_->keywords_ = Ref<>::share(call_.keywords);
+  pin(recording_, function_, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("fn"))});
+  if (PyMethod_Check(function_)) {  // it is kept with the compiled function, and so is what it binds
+    for (const auto& [part, name] : {std::pair{PyMethod_GET_FUNCTION(function_), "__func__"},
+                                     std::pair{PyMethod_GET_SELF(function_), "__self__"}})
+      pin(recording_, part, {Origin::attribute, function_, Ref<>::steal(PyUnicode_FromString(name))});
+  }
+  if (options_.by_structure) know_by_structure(recording_, reinterpret_cast<PyFunctionObject*>(function_));
+  if (!describe_arguments() || !run_function() || !describe_results() || !lift_inputs() || !seal() ||
+      !compile())
+    return nullptr;
+  return std::move(entry_);
+}
+
+bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
+  abandon(recording_);
+  Engine::get().statistics.unrestored += recording_.journal.roll_back();
+  if (PyErr_Occurred()) PyErr_Clear();
+  if (!recording_.stopped.happened()) stop(recording_, code, std::move(detail));
+  PyErr_Clear();
+  return false;
+}
+
+// For the reason that the domain gives.
+bool CaptureAttempt::give_up_broken(BreakCode otherwise) {
+  const Break* broken = capture_.broken();
+  return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(otherwise, {});
+}
+
+bool CaptureAttempt::describe_arguments() {
+  const ArgumentNames names(function_);
+  for (Py_ssize_t i = 0; i < call_.total(); i++) {
+    const std::string name =
+        i < call_.positional ? names.positional(i)
+                             : ArgumentNames::keyword(PyTuple_GET_ITEM(call_.keywords, i - call_.positional));
+    entry_->arguments_.emplace_back();
+    ArgumentSpec spec;
+    Ref<> stands = ArgumentSpec::describe(call_.arguments[i], name, arguments_, spec);
+    entry_->arguments_.back() = std::move(spec);
+    if (!stands) return give_up(BreakCode::kUnguardable, name);
+    stand_ins_.push_back(std::move(stands));
+  }
+  if (!arguments_.repeated.empty())
+    return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
+  return true;
+}
+
+bool CaptureAttempt::run_function() {
+  std::vector<PyObject*> given;
+  for (const Ref<>& stands : stand_ins_) given.push_back(stands.get());
+  const int levels = cpython::python_recursion(PyThreadState_Get());
+  bool context_is_the_same = false;
+  {
+    const CaptureScope scope(recording_);
+    result_ = Ref<>::steal(
+        PyObject_Vectorcall(function_, given.data(), static_cast<size_t>(call_.positional), call_.keywords));
+    context_is_the_same = recording_.context_writes.are_undone();
+  }
+  leave(recording_);
+  entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
+  for (const Ref<>& tensor : recording_.placed.tensors) arguments_.tensors.push_back(tensor.get());
+  for (PyObject* tensor : arguments_.tensors) {
+    if (is_pinned(recording_, tensor)) arguments_.repeated.insert(tensor);
+  }
+  for (PyObject* tensor : recording_.wanted_by_identity) arguments_.repeated.insert(tensor);
+  for (PyObject* container : arguments_.copied) {
+    if (is_pinned(recording_, container)) arguments_.repeated.insert(container);
+  }
+  if (!arguments_.repeated.empty())
+    return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
+  if (!result_) return give_up(BreakCode::kException, "the function raises");
+  if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
+  if (const Break* broken = capture_.broken()) return give_up(broken->code, broken->detail);
+  if (!context_is_the_same)
+    return give_up(BreakCode::kUnknownFunction, "ContextVar.set(), and the variable is not set back");
+  if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
+  if (leaves_generators(recording_))
+    return give_up(BreakCode::kGenerator, "one that waits in a try or with, or that nobody awaits");
+  if (!entry_->effects_.collect(recording_.journal, recording_)) return give_up(BreakCode::kInternal, {});
+  Engine::get().statistics.unrestored += recording_.journal.roll_back();
+  return true;
+}
+
+bool CaptureAttempt::describe_results() {
+  GivenContainers containers;
+  for (size_t i = 0; i < stand_ins_.size(); i++)
+    containers.add(stand_ins_[i].get(), call_.arguments[i], {i, {}});
+  std::vector<PyObject*> outputs;
+  Rebuild::Capture describing{recording_, containers, outputs, {}, {}};
+  entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
+  if (entry_->result_ == Rebuild::kStopped || !entry_->effects_.describe(entry_->rebuild_, describing))
+    return give_up(BreakCode::kUnguardable, "the result");
+  return capture_.finish(outputs, inputs_) || give_up_broken(BreakCode::kInternal);
+}
+
+bool CaptureAttempt::lift_inputs() {
+  for (size_t i = 0; i < inputs_.size(); i++) {
+    const Ref<>& tensor = inputs_[i];
+    sources_.push_back(tensor ? source(recording_, tensor.get()) : std::string());
+    entry_->inputs_.push_back(tensor.get());
+    if (!tensor) continue;
+    if (!is_pinned(recording_, tensor.get()))
+      return give_up(BreakCode::kUnguardable, "a tensor that is neither an argument nor reached through one");
+    auto guard = domain_.guard(tensor.get());
+    if (!guard) return give_up(BreakCode::kTensorSubclass, sources_.back());
+    entry_->guards_.add(PinnedTensorGuard{tensor.get(), std::move(guard)}, tensor.get(),
+                        capture_.first_use(i));
+  }
+  // Tensors of which only the metadata was asked for.
+  const std::unordered_set<PyObject*> guarded(entry_->inputs_.begin(), entry_->inputs_.end());
+  for (PyObject* tensor : recording_.looked_at) {
+    if (guarded.count(tensor) != 0) continue;
+    auto guard = domain_.guard(tensor);
+    if (!guard) return give_up(BreakCode::kTensorSubclass, source(recording_, tensor));
+    entry_->guards_.add(PinnedTensorGuard{tensor, std::move(guard)}, tensor);
+  }
+  std::unordered_map<PyObject*, size_t> first;
+  for (size_t i = 0; i < arguments_.tensors.size(); i++)
+    entry_->first_of_.push_back(first.emplace(arguments_.tensors[i], i).first->second);
+  size_t next = 0;
+  for (size_t i = 0; i < entry_->inputs_.size(); i++) {
+    if (entry_->inputs_[i] != nullptr) continue;
+    while (entry_->first_of_[next] != next) next++;  // a tensor that was given twice is one input
+    entry_->given_.push_back({i, next++});
+  }
+  // What stand-ins may not stand for.
+  const bool any_container = !arguments_.copied.empty();
+  if (any_container || !arguments_.tensors.empty()) {
+    for (const auto& [object, origin] : recording_.known.pinned) {
+      if (any_container || domain_.is_tensor(object)) entry_->reached_.push_back(object);
+    }
+    std::sort(entry_->reached_.begin(), entry_->reached_.end());
+  }
+  return true;
+}
+
+bool CaptureAttempt::seal() {
+  name_guards(recording_);
+  entry_->note_lines(stack_);
+  const std::vector<PyObject*> given(
+      arguments_.tensors.begin(),
+      arguments_.tensors.end() - static_cast<ptrdiff_t>(recording_.placed.tensors.size()));
+  return entry_->guards_.seal(domain_, given) ||
+         give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
+}
+
+// With what the backend relied on.
+void CaptureAttempt::note_symbols() {
+  entry_->symbols_ = capture_.symbols();
+  if (entry_->symbols_ != nullptr) {
+    entry_->checks_.emplace(*entry_->symbols_);
+    for (size_t i = 0; i < entry_->symbols_->check_count(); i++)
+      entry_->symbol_guards_.push_back(entry_->symbols_->check_text(i, shape::SymbolText::kSources));
+  }
+}
+
+bool CaptureAttempt::compile() {
+  {
+    const PlainScope plain;
+    const AtomicScope undone(false);
+    entry_->program_ = capture_.compile(options_.backend, sources_);
+  }
+  if (entry_->program_) {
+    entry_->overlap_matters_ = entry_->program_->depends_on_overlap();
+    note_symbols();
+    return true;
+  }
+  if (!PyErr_Occurred()) return give_up_broken(BreakCode::kBackendFailed);
+  const ErrorScope backends_own;  // put back at the end
+  return give_up(BreakCode::kBackendFailed, {});
+}
+
+}  // namespace stator

@@ -1,0 +1,60 @@
+// capture/session/attempt.h: capturing one call, stage by stage.
+#ifndef STATOR_CAPTURE_SESSION_ATTEMPT_H
+#define STATOR_CAPTURE_SESSION_ATTEMPT_H
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "capture/session/entry.h"
+
+namespace stator {
+
+class CaptureAttempt {
+ public:
+  // `by_identity`: arguments for which nothing stands in.
+  CaptureAttempt(const Domain& domain, DomainCapture& capture, UserStack& stack, PyObject* function,
+                 const Call& call, const CaptureOptions& options,
+                 const std::unordered_set<PyObject*>& by_identity);
+
+  // Nothing: stopped() says why. A Python error is set only where the backend raised one.
+  std::unique_ptr<Entry> make();
+  const CaptureStop& stopped() const { return recording_.stopped; }
+  const std::string& wanted_import() const { return recording_.wanted_import; }
+  // What ended this one is known by now, and will not end another.
+  bool wants_another() const { return recording_.cached.was_unsound; }
+  // Arguments that are given twice, or that the function also reaches by itself: another attempt must give
+  // them as they are.
+  const std::unordered_set<PyObject*>& one_and_the_same() const { return arguments_.repeated; }
+
+ private:
+  // Each stage: false: the capture is given up.
+  bool describe_arguments();
+  bool run_function();
+  bool describe_results();
+  bool lift_inputs();
+  bool seal();
+  bool compile();
+  void note_symbols();
+  bool give_up(BreakCode code, std::string detail);
+  bool give_up_broken(BreakCode otherwise);
+
+  const Domain& domain_;
+  DomainCapture& capture_;
+  UserStack& stack_;
+  PyObject* function_;
+  const Call& call_;
+  const CaptureOptions& options_;
+  std::unique_ptr<Entry> entry_;
+  Recording recording_;
+  ArgumentsInCapture arguments_;
+  std::vector<Ref<>> stand_ins_;
+  Ref<> result_;
+  std::vector<Ref<>> inputs_;         // of the tensor program; nothing for those that are arguments
+  std::vector<std::string> sources_;  // of the inputs
+};
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,201 @@
+// capture/session/entry.cpp: capturing a call, and serving later ones.
+#include "capture/session/entry.h"
+
+#include <algorithm>
+
+#include "capture/cpython/exported.h"
+#include "capture/engine/atomic_capture.h"
+#include "capture/engine/engine.h"
+#include "capture/session/attempt.h"
+#include "capture/session/plain_scope.h"
+
+namespace stator {
+
+std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, const Call& call,
+                                      const CaptureOptions& options, CaptureStop& why) {
+  if (Engine::get().capturing) {
+    why.code = BreakCode::kCaptureRunning;
+    return nullptr;
+  }
+  // An attempt may find that some arguments must be given as they are, or that a module must be loaded or
+  // something of the domain's be done first; each one finds others. One that breaks after the program asked
+  // whether it is captured may be made once more with the other answer.
+  std::unordered_set<PyObject*> by_identity;
+  std::unordered_set<std::string> modules;
+  std::optional<CaptureStop> first_answer;  // what stopped the capture that was told the first one
+  for (;;) {
+    std::string module;
+    bool is_last = true;
+    {
+      const AtomicScope until_undone(true);
+      UserStack stack;
+      std::unique_ptr<DomainCapture> capture;
+      if (domain.captures_now())
+        capture = domain.begin(stack.lines(), stack, options.backend, first_answer.has_value());
+      if (!capture) {
+        PyErr_Clear();
+        why.code = BreakCode::kUnsupportedMode;
+        return nullptr;
+      }
+      CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
+      std::unique_ptr<Entry> entry = attempt.make();
+      const size_t known = by_identity.size();
+      by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
+      if (by_identity.size() != known || (!entry && attempt.wants_another())) continue;
+      if (entry) {
+        entry->told_captured = capture->told_captured();
+        return entry;
+      }
+      why = attempt.stopped();
+      module = attempt.wanted_import();
+      // What raises when it is told what eager code is told, raises; an error that is set is the backend's.
+      is_last = first_answer || !capture->has_other_answer() || why.code == BreakCode::kException ||
+                PyErr_Occurred() != nullptr;
+    }
+    const PlainScope plain;
+    if (domain.clear_the_way()) continue;
+    if (!module.empty() && modules.insert(module).second) {
+      if (Ref<>::steal(PyImport_ImportModule(module.c_str()))) continue;
+      PyErr_Clear();  // the function will raise it, or knows what to do
+      is_last = true;
+    }
+    if (is_last) {
+      if (first_answer) why = *std::move(first_answer);
+      return nullptr;
+    }
+    first_answer = why;
+  }
+}
+
+bool Entry::has_keywords(const Call& call) const {
+  if (call.keywords == keywords_.get()) return true;
+  return call.keywords != nullptr && keywords_ &&
+         PyObject_RichCompareBool(call.keywords, keywords_.get(), Py_EQ) == 1;
+}
+
+bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed) {
+  values.tensors.clear();
+  values.containers.clear();
+  const auto fail = [&](const std::string& text) {
+    if (failed != nullptr) *failed = text;
+    return false;
+  };
+  const Py_ssize_t total = call.total();
+  if (total != static_cast<Py_ssize_t>(arguments_.size())) return fail("another number of arguments");
+  if (!has_keywords(call)) return fail("other keyword arguments");
+  // Frames that are not made could not be made either: run natively, the function raises RecursionError.
+  if (cpython::python_recursion(PyThreadState_Get()) < levels_)
+    return fail("the recursion limit is far away");
+  if (domain.modes() != modes_)
+    return fail("the modes of torch (grad, autocast, default dtype) are the same");
+  for (Py_ssize_t i = 0; i < total; i++) {
+    const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
+    if (!spec.matches(call.arguments[i], values))
+      return fail(failed != nullptr ? spec.difference(call.arguments[i]) : std::string());
+  }
+  if (!guards_.check(failed, {values.bindings, values.tensors})) return false;
+  if (!are_apart(values)) return fail("the same arguments are one and the same object");
+  if (overlap_matters_) {
+    gather_inputs(values);
+    if (!program_->overlaps_as_captured(values.inputs.data()))
+      return fail("the same tensors overlap in memory, at the same places");
+  }
+  if (!checks_) return true;
+  const auto broken = checks_->first_failure(values.bindings);
+  if (!broken) return true;
+  const LineId line = lines_->outside_library(symbols_->check_line(*broken));
+  return fail(symbol_guards_[*broken] +
+              (line == LineId::kNone ? std::string() : "  # " + lines_->short_text(line)));
+}
+
+// Which arguments are one and the same is part of what was captured, and none of them is an object that the
+// function reaches by itself.
+bool Entry::are_apart(CallValues& values) const {
+  const auto reaches = [&](PyObject* object) {
+    return std::binary_search(reached_.begin(), reached_.end(), object);
+  };
+  const auto repeats = [](std::vector<PyObject*>& objects) {
+    if (objects.size() < 2) return false;
+    std::sort(objects.begin(), objects.end());
+    return std::adjacent_find(objects.begin(), objects.end()) != objects.end();
+  };
+  std::vector<PyObject*>& different = values.inputs;  // not in use yet
+  different.clear();
+  for (size_t i = 0; i < values.tensors.size(); i++) {
+    PyObject* tensor = values.tensors[i];
+    if (tensor != values.tensors[first_of_[i]] || reaches(tensor)) return false;
+    if (first_of_[i] == i) different.push_back(tensor);
+  }
+  for (PyObject* container : values.containers) {
+    if (reaches(container)) return false;
+  }
+  return !repeats(different) && !repeats(values.containers);
+}
+
+void Entry::note_changes(const Domain& domain, const Call& call, Varying& varying) const {
+  if (call.total() != static_cast<Py_ssize_t>(arguments_.size()) || !has_keywords(call)) return;
+  bool same = true;
+  for (size_t i = 0; i < arguments_.size(); i++)
+    same = arguments_[i].note_changes(call.arguments[i], varying) && same;
+  // What another object led to may be gone.
+  if (same) guards_.note_changes(domain, varying);
+}
+
+void Entry::gather_inputs(CallValues& values) const {
+  values.inputs = inputs_;
+  for (const Given& given : given_) values.inputs[given.input] = values.tensors[given.tensor];
+}
+
+PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) const {
+  gather_inputs(values);
+  const PlainScope plain;
+  if (!program_->run(values.inputs.data(), values.bindings, values.outputs, failure)) {
+    if (!failure.untouched) show_line(failure.line);
+    return nullptr;
+  }
+  if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
+      !effects_.apply(values.made, call.arguments))
+    return nullptr;
+  return values.made[result_].release();
+}
+
+// The error that is set comes out of the frames that would stand there natively.
+void Entry::show_line(LineId line) const {
+  for (; line != LineId::kNone; line = (*lines_)[line].caller) {
+    const UserLine& frame = (*lines_)[line];
+    _PyTraceback_Add(lines_->text(frame.function).c_str(), lines_->text(frame.file).c_str(), frame.line);
+  }
+}
+
+void Entry::note_lines(UserStack& stack) {
+  lines_ = stack.lines();
+  defined_ = stack.first_line();
+  stack.place();
+}
+
+std::vector<UserFrame> Entry::guard_places() const {
+  std::vector<LineId> ids(arguments_.size(), defined_);
+  ids.insert(ids.end(), guards_.lines().begin(), guards_.lines().end());
+  for (size_t i = 0; i < symbol_guards_.size(); i++) ids.push_back(symbols_->check_line(i));
+  std::vector<UserFrame> places;
+  for (LineId id : ids) {
+    const LineId known = id != LineId::kNone ? id : defined_;
+    if (known == LineId::kNone) {  // a C function: no frame was entered
+      places.push_back({});
+      continue;
+    }
+    const UserLine& line = (*lines_)[lines_->outside_library(known)];
+    places.push_back({lines_->text(line.file), lines_->text(line.function), line.line});
+  }
+  return places;
+}
+
+std::vector<std::string> Entry::guards() const {
+  std::vector<std::string> all;
+  for (const ArgumentSpec& spec : arguments_) all.push_back(spec.text());
+  for (std::string& text : guards_.describe()) all.push_back(std::move(text));
+  all.insert(all.end(), symbol_guards_.begin(), symbol_guards_.end());
+  return all;
+}
+
+}  // namespace stator

@@ -1,0 +1,89 @@
+// capture/session/entry.h: one capture of a function: what it relies on, what it runs, what it returns.
+#ifndef STATOR_CAPTURE_SESSION_ENTRY_H
+#define STATOR_CAPTURE_SESSION_ENTRY_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/arguments/call.h"
+#include "capture/arguments/spec.h"
+#include "capture/program/effects.h"
+#include "capture/program/rebuild.h"
+#include "core/shape/postfix.h"
+
+namespace stator {
+
+// What the user asked for when the function was compiled.
+struct CaptureOptions {
+  PyObject* backend = Py_None;       // borrowed; see DomainCapture::compile
+  const Varying* varying = nullptr;  // numbers that become symbols; nothing: none
+  bool whole = false;                // a stop is an error, each time: the function is never given up for it
+  bool by_structure = false;         // the function is known by a FunctionSpec, not as this one object
+};
+
+class Entry {
+ public:
+  // Captures one call. Nothing: `why` says why. A Python error is set only where the backend raised one.
+  static std::unique_ptr<Entry> capture(const Domain& domain, PyObject* function, const Call& call,
+                                        const CaptureOptions& options, CaptureStop& why);
+
+  // The tensors and numbers that the call carries, if the capture serves it. Otherwise `failed` (if given)
+  // tells the first guard that failed.
+  bool serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed);
+  // Notes the sizes and numbers of a call in which it differs from the captured one.
+  void note_changes(const Domain& domain, const Call& call, Varying& varying) const;
+  // Serves the call with the values that serves() found. A new reference, or nullptr with an error set: then
+  // `failure` says whether the call may be made again without a capture.
+  PyObject* run(const Call& call, CallValues& values, RunFailure& failure) const;
+
+  std::vector<std::string> guards() const;
+  // For each of them the line of the user's code that relied on it first.
+  std::vector<UserFrame> guard_places() const;
+  // That each call compares, beside its arguments and the tensors it reaches.
+  size_t words() const { return guards_.compared(); }
+  std::string graph_text() const { return program_->graph_text(); }
+  size_t node_count() const { return program_->node_count(); }
+  PyObject* graph_module() const { return program_->graph_module(); }
+  uint64_t hits = 0;
+  double seconds = 0;                 // that the capture took, with the backend's work
+  std::optional<bool> told_captured;  // what the program was told that asked whether it is captured
+
+ private:
+  friend class CaptureAttempt;
+  bool has_keywords(const Call& call) const;
+  bool are_apart(CallValues& values) const;
+  void gather_inputs(CallValues& values) const;
+  void note_lines(UserStack& stack);
+  void show_line(LineId line) const;
+
+  std::vector<ArgumentSpec> arguments_;
+  Ref<> keywords_;  // names, or nothing
+  uint64_t modes_ = 0;
+  int levels_ = 0;  // of recursion, that the captured frames took
+  GuardSet guards_;
+  std::shared_ptr<const UserLines> lines_;
+  LineId defined_ = LineId::kNone;  // where the function begins
+  std::unique_ptr<TensorProgram> program_;
+  bool overlap_matters_ = false;   // program_->depends_on_overlap()
+  std::vector<PyObject*> inputs_;  // those that are no arguments (borrowed: the guards prove them), nullptr
+                                   // for those that are
+  struct Given {
+    size_t input, tensor;
+  };
+  std::vector<Given> given_;        // inputs that are tensors of the arguments, and which
+  std::vector<PyObject*> reached_;  // what the function reaches by itself, as far as it can be an argument
+                                    // with a stand-in; in order, to be searched
+  std::vector<size_t> first_of_;    // for each tensor of the arguments: the first one that is the same
+  std::shared_ptr<const shape::Context> symbols_;  // nothing in a static capture
+  std::optional<shape::SymbolChecks> checks_;      // of symbols_
+  std::vector<std::string> symbol_guards_;         // the checks in words
+  Rebuild rebuild_;
+  size_t result_ = 0;  // its step
+  Effects effects_;
+};
+
+}  // namespace stator
+
+#endif

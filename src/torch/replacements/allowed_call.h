@@ -1,0 +1,34 @@
+// src/torch/replacements/allowed_call.h: a call of a Python function as one node of the graph.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+#include <string>
+
+#include "capture/cpython/ref.h"
+#include "torch/tracing/session.h"
+
+namespace stator {
+
+// What a node of stator::call holds: takes a list of tensors, returns one (stator/runtime/allowed_call.py).
+struct OpaqueFunction {
+  explicit OpaqueFunction(py::object call) : call(std::move(call)) {}
+  ~OpaqueFunction();
+  OpaqueFunction(const OpaqueFunction&) = delete;
+  OpaqueFunction& operator=(const OpaqueFunction&) = delete;
+  py::object call;
+  // Known of a forward that was followed: it changes nothing that existed before it. `draws`: but the state
+  // of torch's own generators.
+  bool leaves_nothing = false;
+  bool draws = false;
+};
+
+// What the call returns in the capture, with tracers for its tensors. Nothing: `why` says why.
+Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
+                         std::string& why);
+
+// The symbolic numbers among the arguments of an OpaqueCall (stator/runtime/allowed_call.py), which each run
+// gives it.
+std::vector<ir::Operand> number_operands(Session& session, const py::object& call);
+
+}  // namespace stator

@@ -1,0 +1,39 @@
+// src/torch/replacements/replaced_calls.cpp: asking those who know of such functions, one after another.
+#include "torch/replacements/replaced_calls.h"
+
+#include "torch/guards/input_queries.h"
+#include "torch/replacements/checkpoint_region.h"
+#include "torch/replacements/default_device.h"
+#include "torch/replacements/known_list.h"
+#include "torch/replacements/legacy_tensor.h"
+#include "torch/replacements/made_parameter.h"
+#include "torch/replacements/new_tensor.h"
+#include "torch/replacements/seeds.h"
+#include "torch/replacements/tensor_data.h"
+#include "torch/replacements/transforms.h"
+
+namespace stator {
+
+void prepare_replaced_calls() {
+  prepare_default_device();
+  prepare_checkpoint_regions();
+  prepare_transforms();
+  prepare_made_parameters();
+  prepare_seeds();
+  prepare_legacy_tensors();
+}
+
+Ref<> called_in_place_of(PyObject* callable) {
+  Ref<> found;
+  const auto asked = [&](auto... those) { return ((found = those(callable)) || ...); };
+  if (PyFunction_Check(callable)) {
+    before_function(callable);
+    asked(asks_engine, records_seed, makes_region);
+  } else {
+    asked(records_seed, makes_parameter, calls_custom_function, asks_without_device, makes_new_tensor,
+          makes_legacy_tensor, makes_known_list, queries_input, makes_from_data);
+  }
+  return found;
+}
+
+}  // namespace stator

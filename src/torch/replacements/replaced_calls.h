@@ -1,0 +1,16 @@
+// src/torch/replacements/replaced_calls.h: functions of torch's for which captured code calls another one.
+#pragma once
+
+#include <Python.h>
+
+#include "capture/cpython/ref.h"
+
+namespace stator {
+
+// Called once, when the module is initialised.
+void prepare_replaced_calls();
+
+// What is called instead, with the same arguments. Nothing: the function itself.
+Ref<> called_in_place_of(PyObject* callable);
+
+}  // namespace stator

@@ -1,0 +1,1 @@
+"""What users call: compile, explain, the cache of captures, contexts and decorators."""

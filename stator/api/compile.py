@@ -1,0 +1,44 @@
+"""`stator.compile`: the front door."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stator.api.contexts import OptimizeContext
+from stator.backends.choice import choose
+from stator.config import config
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Capture what `model` does with tensors once, and serve later calls from the capture.
+
+    `model` is a function, a method, a callable object, a module or a class; without it the call gives a
+    decorator. `fullgraph=True` makes a break an error that shows the line and how to mend it. `dynamic` is
+    True (sizes are symbolic), False (never) or None (those that change). `backend` is a name of
+    `list_backends()` or a function `fn(gm, example_inputs) -> callable`; `mode` and `options` are for it.
+    """
+    if model is None:
+        return functools.partial(
+            compile,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
+    if mode is not None and options is not None:
+        raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
+    if disable or config.disable:
+        return model
+    chosen = choose(backend, mode, options, dynamic)
+    return OptimizeContext(chosen, fullgraph, dynamic, asked=(backend, mode, options))(model)

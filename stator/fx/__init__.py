@@ -1,0 +1,1 @@
+"""Captured graphs as torch.fx graph modules."""

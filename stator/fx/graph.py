@@ -1,0 +1,261 @@
+"""A captured graph as a torch.fx.GraphModule; driven node by node from src/backends/fx/convert.cpp."""
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from torch._C._autograd import _get_data_attr  # type: ignore[attr-defined]
+from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
+from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
+from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_module
+
+import torch
+from stator.fx.values import FakeValues
+from stator.runtime.user_lines import traceback_text
+from torch import fx
+
+
+class NodeMeta(dict[str, Any]):
+    """The `meta` of a node: "val" and "stack_trace" are made when somebody asks for them.
+
+    torch's fake tensors cost more than the conversion itself, and most backends look at none of them.
+    """
+
+    __slots__ = ("_make",)
+
+    def __init__(self, pending: Mapping[str, Any], make: Callable[[str, Any], Any]) -> None:
+        super().__init__(pending)
+        self._make = make
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if type(value) is _Pending:
+            value = self._make(key, value.number)
+            self[key] = value
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key not in self:
+            return default
+        return self[key]
+
+    # With an __iter__ of its own, dict(meta) and {**meta} come through __getitem__ as well.
+    def __iter__(self) -> Iterator[str]:
+        return super().__iter__()
+
+    def items(self) -> Any:
+        return self.copy().items()
+
+    def values(self) -> Any:
+        return self.copy().values()
+
+    def copy(self) -> dict[str, Any]:
+        return {key: self[key] for key in self}
+
+    __copy__ = copy
+
+    def pop(self, key: str, *default: Any) -> Any:
+        if key in self:
+            self[key] = self[key]
+        return super().pop(key, *default)
+
+    def __reduce__(self) -> Any:
+        return dict, (self.copy(),)
+
+
+class _Pending:
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class GraphBuilder:
+    """Makes the nodes of one torch.fx graph in the order of the captured one."""
+
+    def __init__(
+        self,
+        describe: Callable[[int], Mapping[str, Any] | None],
+        stack_of: Callable[[int], list[tuple[str, int, str]]],
+        symbols: Any,
+    ) -> None:
+        self.graph = fx.Graph()
+        self._root: dict[str, Any] = {}
+        self._symbols = symbols
+        self._fakes = FakeValues(describe, symbols.env if symbols else None)
+        self._stack_of = stack_of
+        self._entered: dict[str, list[fx.Node]] = {}
+        self._placeholders: set[str] = set()
+        self._grad = torch.is_grad_enabled()
+
+    def symbol(self, index: int, source: str) -> fx.Node:
+        """A symbolic int: an input of the graph, as in Dynamo's."""
+        node = self.graph.placeholder(f"s{index}")
+        node.meta = NodeMeta({"val": self._symbols.ints[index], "source": source}, self._make)
+        return node
+
+    def real(self, index: int, source: str, value: int) -> fx.Node | float:
+        """A symbolic float: a tensor among the inputs and the number in it, as in Dynamo's graphs.
+
+        Where it is none, the tensor is not used, and the number stands in its place.
+        """
+        node = self.graph.placeholder(f"f{index}")
+        number = self._symbols.reals[index]
+        self._fakes.add_number(value, number)
+        node.meta = self._meta(value, 0)
+        node.meta["source"] = source
+        if isinstance(number, float):
+            return number
+        item = self.graph.create_node("call_method", "item", (node,))
+        item.meta = NodeMeta({"val": number}, self._make)
+        return item
+
+    def arithmetic(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """An operation on numbers of which some are symbolic."""
+        if not any(isinstance(each, fx.Node) for each in operands):
+            return function(*operands)
+        node = self.graph.create_node("call_function", function, operands)
+        values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in operands]
+        node.meta = NodeMeta({"val": function(*values)}, self._make)
+        return node
+
+    def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
+        name = placeholder_name(source, isinstance(example, torch.nn.Parameter))
+        if name in self._placeholders:  # sources that differ in objects alone, say two parameters as keys
+            name = f"{name}_{len(self._placeholders)}"
+        self._placeholders.add(name)
+        node = self.graph.placeholder(name)
+        node.meta = self._meta(value, 0)
+        node.meta["source"] = source
+        return node
+
+    def call(
+        self,
+        target: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        value: int | None,
+        line: int,
+        below_autograd: bool,
+    ) -> fx.Node:
+        if below_autograd:
+            self._function(torch._C._set_grad_enabled, (False,), line)
+        node = self.graph.create_node("call_function", target, args, kwargs)
+        node.meta = self._meta(value, line)
+        if below_autograd:
+            self._function(torch._C._set_grad_enabled, (self._grad,), line)
+        return node
+
+    def item(self, of: fx.Node, position: int, value: int | None) -> fx.Node:
+        node = self.graph.create_node("call_function", operator.getitem, (of, position))
+        node.meta = self._meta(value, 0)
+        return node
+
+    def data(self, of: fx.Node, value: int, line: int) -> fx.Node:
+        node = self._function(_get_data_attr, (of,), line)
+        node.meta = self._meta(value, line)
+        return node
+
+    def set_data(self, of: fx.Node, data: fx.Node, line: int) -> None:
+        self._function(torch.ops.aten.set_data.default, (of, data), line)
+
+    def opaque(
+        self, call: Any, tensors: list[fx.Node], numbers: list[Any], first: int, line: int
+    ) -> list[fx.Node]:
+        """A function that is allowed in the graph, by itself; its tensors, numbered from `first`."""
+        args, kwargs = call.arguments(tensors, numbers)
+        node = self.graph.create_node("call_function", call.function, args, kwargs)
+        places = call.places()
+        node.meta = self._meta(first if places == [None] else None, line)
+        if places == [None]:
+            return [node]
+        return [self.item(node, place, first + i) for i, place in enumerate(places)]
+
+    def constant(self, value: Any) -> fx.Node:
+        """An attribute of the module, for what source text cannot express."""
+        name = f"_constant{len(self._root)}"
+        self._root[name] = value
+        return self.graph.create_node("get_attr", name)
+
+    def mode(self, name: str, args: list[Any], line: int) -> None:
+        """A change of a mode, in the calls that AOT autograd and Inductor know from Dynamo's graphs."""
+        match name:
+            case "stator::set_grad_enabled":
+                self._grad = args[0]
+                self._function(torch._C._set_grad_enabled, tuple(args), line)
+            case "stator::inference_mode_enter":
+                self._enter("inference", _enter_inference_mode, tuple(args), line)
+            case "stator::inference_mode_exit":
+                self._exit("inference", _exit_inference_mode, line)
+            case "stator::autocast_enter":
+                device, dtype, enabled, cache = args
+                self._enter(device.type, _enter_autocast, (device.type, dtype, enabled, cache), line)
+            case "stator::autocast_exit":
+                self._exit(args[0].type, _exit_autocast, line)
+            case "stator::set_default_dtype":
+                self._function(torch.set_default_dtype, tuple(args), line)
+            case "stator::set_attention_kernels":
+                self._function(set_attention_kernels, tuple(args), line)
+            case _:
+                raise NotImplementedError(f"torch.fx has no form of {name}")
+
+    def finish(self, outputs: list[fx.Node]) -> fx.GraphModule:
+        self.graph.output(tuple(outputs))
+        with _use_lazy_graph_module(True):
+            module = _make_graph_module(self._root or torch.nn.Module(), self.graph)
+        assert isinstance(module, fx.GraphModule)
+        module.meta["stator_fakes"] = self._fakes
+        return module
+
+    def _enter(self, mode: str, function: Callable[..., Any], args: tuple[Any, ...], line: int) -> None:
+        self._entered.setdefault(mode, []).append(self._function(function, args, line))
+
+    def _exit(self, mode: str, function: Callable[..., Any], line: int) -> None:
+        self._function(function, (self._entered[mode].pop(),), line)
+
+    def _function(self, target: Callable[..., Any], args: tuple[Any, ...], line: int) -> fx.Node:
+        node = self.graph.create_node("call_function", target, args)
+        node.meta = self._meta(None, line)
+        return node
+
+    def _meta(self, value: int | None, line: int) -> NodeMeta:
+        pending = {}
+        if value is not None:
+            pending["val"] = _Pending(value)
+        if line:
+            pending["stack_trace"] = _Pending(line)
+        return NodeMeta(pending, self._make)
+
+    def _make(self, key: str, number: int) -> Any:
+        return self._fakes[number] if key == "val" else traceback_text(self._stack_of(number))
+
+
+_ATTENTION_SETTERS = tuple(
+    getattr(torch._C, f"_set_sdp_use_{name}")
+    for name in ("math", "flash", "mem_efficient", "cudnn", "overrideable")
+)
+
+
+def set_attention_kernels(enabled: list[bool], order: list[int]) -> None:
+    """What `torch.nn.attention.sdpa_kernel` sets: for each kernel, by its number, whether it may be used."""
+    for setter, value in zip(_ATTENTION_SETTERS, enabled, strict=True):
+        setter(value)
+    torch._C._set_sdp_priority_order(order)
+
+
+def calculate(function: Callable[..., Any], left: Any, right: Any) -> Any:
+    """An operation on torch's symbolic ints."""
+    return function(left, right)
+
+
+def placeholder_name(source: str, is_parameter: bool) -> str:
+    """A source expression as an identifier: `L["x"]` is `L_x_`, a parameter is `p_layer_weight`."""
+    if is_parameter:
+        path = re.sub(r"\._(?:parameters|modules|buffers)\[(['\"])(.*?)\1\]", r".\2", source)
+        return "p_" + _identifier(path.removeprefix("fn.")).strip("_")
+    return _identifier(re.sub(r"['\"]", "", source)) or "input"
+
+
+def _identifier(text: str) -> str:
+    return re.sub(r"\W+", "_", text)

@@ -1,0 +1,1 @@
+"""Python functions that captured programs call while they run."""

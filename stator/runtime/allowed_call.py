@@ -1,0 +1,142 @@
+"""A Python function as one node of a graph (`allow_in_graph`); see torch/replacements/allowed_call.cpp."""
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch.utils import _pytree as pytree
+
+import torch
+
+CONSTANTS = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.Size)
+
+SYMBOLS = (torch.SymInt, torch.SymFloat)
+
+
+class OpaqueCall:
+    """One call as it was captured: which of its leaves are tensors, what else it was given and returned."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        symbols: bool = False,
+    ) -> None:
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        leaves, self._given = pytree.tree_flatten((args, kwargs))
+        if not symbols:  # what comes out is known for these numbers only
+            leaves = [_number(leaf) if isinstance(leaf, SYMBOLS) else leaf for leaf in leaves]
+        self.tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        self.numbers = [leaf for leaf in leaves if isinstance(leaf, SYMBOLS)]
+        self._leaves = [_place(leaf) for leaf in leaves]
+        for leaf in self._leaves:
+            if not isinstance(leaf, (_Place, *CONSTANTS)):
+                raise TypeError(f"an argument is a {type(leaf).__name__}")
+        self._returned: Any = None
+        self._results: list[Any] = []
+
+    def infer(self) -> list[tuple[Any, ...]]:
+        """What the outputs look like, from a run on fake tensors."""
+        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+        mode = FakeTensorMode()
+
+        def fake(tensor: torch.Tensor) -> torch.Tensor:
+            element = torch.empty_strided(
+                tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta"
+            ).requires_grad_(tensor.requires_grad)
+            made: torch.Tensor = FakeTensor(mode, element, tensor.device)
+            return made if tensor.is_leaf or not tensor.requires_grad else made.view_as(made)
+
+        with mode:
+            args, kwargs = self.arguments([fake(tensor) for tensor in self.tensors])
+            results = self.returns(self.function(*args, **kwargs))
+        return [(each.shape, each.stride(), each.dtype, each.device, each.requires_grad) for each in results]
+
+    def returns(self, result: Any) -> list[torch.Tensor]:
+        """Take note of what the function returns; the tensors of it."""
+        leaves, self._returned = pytree.tree_flatten(result)
+        for leaf in leaves:
+            if not isinstance(leaf, (torch.Tensor, *CONSTANTS)):
+                raise TypeError(f"a result is a {type(leaf).__name__}")
+        self._results = [_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    def forget(self) -> None:
+        """Drop the tensors and symbols of the capture."""
+        self.tensors, self.numbers = [], []
+
+    def arguments(
+        self, tensors: list[Any], numbers: Iterable[Any] = ()
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with these in the places of the tensors and of the symbolic numbers."""
+        args, kwargs = pytree.tree_unflatten(_filled(self._leaves, tensors, numbers), self._given)
+        return args, kwargs
+
+    def result(self, tensors: list[Any]) -> Any:
+        """The result with these in the places of the tensors."""
+        return pytree.tree_unflatten(_filled(self._results, tensors), self._returned)
+
+    def __call__(self, tensors: list[torch.Tensor], *numbers: float) -> list[torch.Tensor]:
+        """Run the function; called by every replay of the graph."""
+        args, kwargs = self.arguments(tensors, numbers)
+        return self.tensors_of(self.function(*args, **kwargs))
+
+    def tensors_of(self, result: Any) -> list[Any]:
+        """The tensors of a result, which must be of the shape that was captured."""
+        leaves, returned = pytree.tree_flatten(result)
+        if returned != self._returned:
+            raise RuntimeError(
+                f"stator: {self.name}, allowed in the graph, returns another structure: {returned}"
+            )
+        return [leaf for leaf, known in zip(leaves, self._results, strict=True) if known is _TENSOR]
+
+    def places(self) -> list[Any]:
+        """How to take each tensor out of the result: None for the result itself, or an index of it."""
+        if len(self._results) == 1 and self._returned.is_leaf():
+            return [None]
+        if self._returned.type in (tuple, list) and all(
+            child.is_leaf() for child in self._returned.children()
+        ):
+            return [i for i, known in enumerate(self._results) if known is _TENSOR]
+        raise NotImplementedError(f"torch.fx has no form of what {self.name} returns")
+
+
+class Apply:
+    """`torch.autograd.Function.apply` of a class, which it does not keep alive."""
+
+    def __init__(self, function: type) -> None:
+        self.__name__ = self.__qualname__ = function.__name__
+        self.__module__ = function.__module__
+        self._function = weakref.ref(function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Make the call as autograd makes it: the forward, and a history that leads to the backward."""
+        return _APPLY.__get__(None, self._function())(*args)
+
+
+_APPLY: Any = vars(torch._C._FunctionBase)["apply"]
+
+
+class _Place:
+    """Stands where a tensor was, or a number that differs from call to call."""
+
+
+_TENSOR, _NUMBER = _Place(), _Place()
+
+
+def _place(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return _TENSOR
+    return _NUMBER if isinstance(leaf, SYMBOLS) else leaf
+
+
+def _number(symbol: torch.SymInt | torch.SymFloat) -> int | float:
+    return int(symbol) if isinstance(symbol, torch.SymInt) else float(symbol)
+
+
+def _filled(leaves: list[Any], tensors: list[Any], numbers: Iterable[Any] = ()) -> list[Any]:
+    rest = {_TENSOR: iter(tensors), _NUMBER: iter(numbers)}
+    return [next(rest[leaf]) if isinstance(leaf, _Place) else leaf for leaf in leaves]
