@@ -80,7 +80,7 @@ PyObject* get_entries(PyObject* object, void*) {
 }
 
 PyObject* get_stops(PyObject* object, void*) {
-  return stop_rows(reinterpret_cast<Compiled*>(object)->state->cache.stops());
+  return stop_rows(all_stops(reinterpret_cast<Compiled*>(object)->state->cache));
 }
 
 PyObject* get_callees(PyObject* object, void*) {
@@ -90,7 +90,7 @@ PyObject* get_callees(PyObject* object, void*) {
 
 PyObject* get_breaks(PyObject* object, void*) {
   std::vector<std::string> texts;
-  for (const CaptureStop& stop : reinterpret_cast<Compiled*>(object)->state->cache.stops())
+  for (const CaptureStop& stop : all_stops(reinterpret_cast<Compiled*>(object)->state->cache))
     texts.push_back(text_of(stop));
   return strings(texts);
 }

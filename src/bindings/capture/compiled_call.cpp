@@ -139,11 +139,17 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
     const Call call{arguments, PyVectorcall_NARGS(flags), keywords};
     CaptureOptions options{self->backend};
     options.whole = state.whole;
+    options.may_end_early = !state.whole;
     Hooks hooks(self);
     PyObject* result = nullptr;
+    OpenEnd end;
     const auto answer = state.cache.call(*installed_domain, self->function, call, options, limit_of(state),
-                                         thread_stance != Stance::run_only, hooks, &result);
+                                         thread_stance != Stance::run_only, hooks, &result, end);
     switch (answer) {
+      case CaptureCache::Answer::open: {
+        const CalleesScope scope(callees_of(self), false);
+        return callees_of(self)->go_on(PyThreadState_Get(), end);
+      }
       case CaptureCache::Answer::served:
         return result;
       case CaptureCache::Answer::raised:
@@ -157,6 +163,7 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
           raise_not_whole(state.cache.stops().back());
           return nullptr;
         }
+        CalleeCaptures::note_break(state.cache.stops().back().place);
         [[fallthrough]];
       case CaptureCache::Answer::native:
         return call_natively(self, arguments, flags, keywords);

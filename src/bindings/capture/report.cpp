@@ -16,6 +16,7 @@ PyObject* strings(const std::vector<std::string>& texts) {
 std::string text_of(const CaptureStop& stop) {
   std::string text = reason(*stop.code).code;
   if (!stop.detail.empty()) text += ": " + stop.detail;
+  if (!stop.not_kept.empty()) text += "; before it: " + stop.not_kept;
   if (!stop.stack.empty())
     text += " (" + stop.stack.back().file + ":" + std::to_string(stop.stack.back().line) + ")";
   return text;
@@ -96,28 +97,41 @@ PyObject* stop_rows(const std::vector<CaptureStop>& stops) {
   return list.release();
 }
 
+std::vector<CaptureStop> all_stops(const CaptureCache& cache) {
+  std::vector<CaptureStop> all = cache.breaks();
+  all.insert(all.end(), cache.stops().begin(), cache.stops().end());
+  return all;
+}
+
 PyObject* callee_rows(const CalleeCaptures& callees) {
   auto list = Ref<>::steal(PyList_New(0));
   if (!list) return nullptr;
   for (const auto& [code, of] : callees.codes()) {
+    std::vector<const CaptureCache*> caches{&of->cache};
+    for (const auto& [instruction, cache] : of->segments) caches.push_back(&cache);
     std::vector<std::string> texts;
-    for (const CaptureStop& stop : of->cache.stops()) texts.push_back(text_of(stop));
+    std::vector<CaptureStop> all;
     uint64_t hits = 0;
     auto entries = Ref<>::steal(PyList_New(0));
     if (!entries) return nullptr;
-    for (const auto& serving : of->cache.entries()) {
-      hits += serving.entry->hits;
-      auto row = Ref<>::steal(entry_row(*serving.entry));
-      if (!row || PyList_Append(entries.get(), row.get()) < 0) return nullptr;
+    for (const CaptureCache* cache : caches) {
+      for (CaptureStop& stop : all_stops(*cache)) {
+        texts.push_back(text_of(stop));
+        all.push_back(std::move(stop));
+      }
+      for (const auto& serving : cache->entries()) {
+        hits += serving.entry->hits;
+        auto row = Ref<>::steal(entry_row(*serving.entry));
+        if (!row || PyList_Append(entries.get(), row.get()) < 0) return nullptr;
+      }
     }
     auto breaks = Ref<>::steal(strings(texts));
-    auto stops = Ref<>::steal(stop_rows(of->cache.stops()));
+    auto stops = Ref<>::steal(stop_rows(all));
     if (!breaks || !stops) return nullptr;
-    auto row = Ref<>::steal(Py_BuildValue("{s:s,s:n,s:K,s:O,s:O,s:O,s:O}", "name", of->name.c_str(),
-                                          "captures", static_cast<Py_ssize_t>(of->cache.entries().size()),
-                                          "hits", static_cast<unsigned long long>(hits), "breaks",
-                                          breaks.get(), "entries", entries.get(), "stops", stops.get(),
-                                          "left_to_python", of->left_to_python ? Py_True : Py_False));
+    auto row = Ref<>::steal(Py_BuildValue(
+        "{s:s,s:n,s:K,s:O,s:O,s:O,s:O}", "name", of->name.c_str(), "captures", PyList_GET_SIZE(entries.get()),
+        "hits", static_cast<unsigned long long>(hits), "breaks", breaks.get(), "entries", entries.get(),
+        "stops", stops.get(), "left_to_python", of->left_to_python ? Py_True : Py_False));
     if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();

@@ -14,6 +14,8 @@ namespace stator {
 PyObject* strings(const std::vector<std::string>& texts);
 PyObject* entry_row(const Entry& entry);
 PyObject* stop_rows(const std::vector<CaptureStop>& stops);
+// Where captures ended before the function did, and why others were given up.
+std::vector<CaptureStop> all_stops(const CaptureCache& cache);
 PyObject* callee_rows(const CalleeCaptures& callees);
 
 // `code: detail (file:line)`

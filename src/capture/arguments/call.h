@@ -5,16 +5,27 @@
 #include <memory>
 #include <vector>
 
+#include "capture/cpython/frame.h"
 #include "capture/cpython/ref.h"
 #include "core/shape/bindings.h"
 
 namespace stator {
 
+// A frame that a capture takes up in the middle: its values are the arguments.
+struct FramePlace {
+  cpython::Frame* frame;  // not running: its stack is given
+  ptrdiff_t unit;         // of the instruction that comes next
+  // For each of its slots: whether it holds a value that is an argument. The others are unset, or cells of
+  // the function.
+  std::vector<bool> given;
+};
+
 // The arguments as a vectorcall gives them: those by position, then those by keyword. All borrowed.
 struct Call {
   PyObject* const* arguments = nullptr;
   Py_ssize_t positional = 0;
-  PyObject* keywords = nullptr;  // a tuple of names, or nothing
+  PyObject* keywords = nullptr;       // a tuple of names, or nothing
+  const FramePlace* place = nullptr;  // nothing: the function is called
   Py_ssize_t total() const { return positional + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0); }
 };
 

@@ -54,6 +54,17 @@ std::string ArgumentNames::positional(Py_ssize_t position) const {
   return local(PyTuple_GET_ITEM(names.get(), rest)) + "[" + std::to_string(index - code_->co_argcount) + "]";
 }
 
+std::string ArgumentNames::slot(const FramePlace& place, Py_ssize_t argument) {
+  size_t slot = 0;
+  for (;; slot++) {
+    if (place.given[slot] && argument-- == 0) break;
+  }
+  const PyCodeObject* code = place.frame->code;
+  const auto locals = static_cast<size_t>(code->co_nlocalsplus);
+  if (slot >= locals) return "stack[" + std::to_string(slot - locals) + "]";
+  return local(PyTuple_GET_ITEM(code->co_localsplusnames, static_cast<Py_ssize_t>(slot)));
+}
+
 std::string ArgumentNames::keyword(PyObject* name) { return local(name); }
 
 }  // namespace stator

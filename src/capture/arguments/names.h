@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "capture/arguments/call.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -17,6 +18,8 @@ class ArgumentNames {
   // `L["x"]`; `L["args"][1]` where the parameter takes the rest; `arg1` where nothing is known.
   std::string positional(Py_ssize_t position) const;
   static std::string keyword(PyObject* name);
+  // Of a frame in the middle: `L["x"]` for variables, `stack[0]` for what lies on its stack.
+  static std::string slot(const FramePlace& place, Py_ssize_t argument);
 
  private:
   Ref<PyCodeObject> code_;

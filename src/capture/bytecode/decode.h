@@ -51,6 +51,16 @@ class DecodedCode {
   }
   // The instruction that `unit` is the last unit of.
   const Instruction* ending_at(const cpython::Unit* unit) const { return at_unit(unit + 1) - 1; }
+  size_t index(const Instruction* instruction) const {
+    return static_cast<size_t>(instruction - instructions.data());
+  }
+  bool is_break(const Instruction* instruction) const {
+    return !breaks.empty() && breaks[index(instruction)];
+  }
+  void note_break(const Instruction* instruction) const {
+    breaks.resize(instructions.size());
+    breaks[index(instruction)] = true;
+  }
   // The handler that covers the instruction at `unit`, or nullptr.
   const Handler* handler_at(const cpython::Unit* unit) const;
 
@@ -59,6 +69,8 @@ class DecodedCode {
   std::vector<int32_t> index_of_unit;
   std::vector<Handler> handlers;
   mutable std::vector<InlineCache> caches;
+  // By index: instructions that ended a capture, behind which another one may begin.
+  mutable std::vector<bool> breaks;
 };
 
 }  // namespace stator

@@ -23,6 +23,8 @@ inline constexpr bool kSendKeepsReceiver = STATOR_PY >= 312;
 inline constexpr bool kEndForPopsIterator = STATOR_PY == 312;
 // MAKE_FUNCTION takes its attributes from the stack, as its argument says.
 inline constexpr bool kMakeFunctionHasFlags = STATOR_PY <= 312;
+// Iterators of itertools say what makes another one like them; later with a warning.
+inline constexpr bool kItertoolsReduce = STATOR_PY == 311;
 // The evaluator clears and pops a frame that it ends. Before 3.12 its caller does.
 inline constexpr bool kEvaluatorClearsFrame = STATOR_PY >= 312;
 

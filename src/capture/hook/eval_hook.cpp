@@ -83,11 +83,9 @@ PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, Calle
   const bool own = std::exchange(thread_context.own_frame, false);
   const bool kept = callees.keeps_from_capture(frame);
   PyObject* result = nullptr;
-  if (!own && !kept && throwflag == 0 && !tools && !low && !is_finalizer(frame) &&
-      callees.serve(frame, &result)) {
-    if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+  if (!kept && throwflag == 0 && !tools && !low && !is_finalizer(frame) &&
+      callees.serve_call(thread, frame, own, &result))
     return result;
-  }
   const bool plain = thread_context.plain;
   thread_context.plain = plain || kept;
   result = low || (tools && cpython::kToolsSeeHook) ? pass_on_without_hook(thread, frame, throwflag)
@@ -129,6 +127,10 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   ThreadContext& context = thread_context;
   Engine& engine = Engine::get();
   if (other_engine_takes_frames()) return pass_to_other_engine(thread, frame, throwflag);
+  if (context.binding != nullptr && context.binding->frame == nullptr && throwflag == 0 &&
+      frame->function == context.binding->function) {
+    return keep_bound_frame(*context.binding, frame);
+  }
   CalleeCaptures* callees = context.callees() != nullptr ? context.callees() : engine.captured_everything();
   if (callees != nullptr && context.recording == nullptr && !context.plain) {
     return serve_callee(thread, frame, throwflag, *callees);
@@ -136,10 +138,6 @@ PyObject* take(PyThreadState* thread, Frame* frame, int throwflag) {
   if (context.mode() == Mode::off && !engine.everything()) {
     return native_stack_low() ? pass_on_without_hook(thread, frame, throwflag)
                               : pass_on(thread, frame, throwflag);
-  }
-  if (context.binding != nullptr && context.binding->frame == nullptr && throwflag == 0 &&
-      frame->function == context.binding->function) {
-    return keep_bound_frame(*context.binding, frame);
   }
   if (context.recording != nullptr && context.recording->capture.runs_own_code())
     return pass_on(thread, frame, throwflag);

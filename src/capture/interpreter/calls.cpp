@@ -9,6 +9,7 @@
 #include <new>
 #include <vector>
 
+#include "capture/cpython/exported.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
@@ -67,6 +68,15 @@ Frame* bind_positional(PyThreadState* thread, PyFunctionObject* function, PyCode
 bool is_python_function(PyObject* callable) {
   return PyFunction_Check(callable) &&
          reinterpret_cast<PyFunctionObject*>(callable)->vectorcall == python_vectorcall();
+}
+
+PyFunctionObject* called_method(PyObject* callable) {
+  static PyObject* const name = PyUnicode_InternFromString("__call__");
+  PyTypeObject* const type = Py_TYPE(callable);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_call == nullptr) return nullptr;
+  PyObject* const method = _PyType_Lookup(type, name);
+  return method != nullptr && is_python_function(method) ? reinterpret_cast<PyFunctionObject*>(method)
+                                                         : nullptr;
 }
 
 bool only_positional(const PyCodeObject* code) {

@@ -9,6 +9,9 @@ namespace stator {
 // Whether calling `callable` means running its code in a new frame: a plain function that nobody gave another
 // vectorcall.
 bool is_python_function(PyObject* callable);
+// The Python function that a call of this object runs, with the object as its first argument: `__call__` of
+// its class. Borrowed; nullptr where a call does something else.
+PyFunctionObject* called_method(PyObject* callable);
 
 // Whether all parameters are plain positional ones.
 bool only_positional(const PyCodeObject* code);

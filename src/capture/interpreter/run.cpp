@@ -16,6 +16,7 @@
 #include "capture/interpreter/builders.h"
 #include "capture/interpreter/calls.h"
 #include "capture/interpreter/errors.h"
+#include "capture/interpreter/frame_segments.h"
 #include "capture/interpreter/gadget.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/interpreter/names.h"
@@ -41,6 +42,7 @@ namespace {
 struct Concrete {
   static constexpr bool kCountsInstructions = false;
   static constexpr bool kCaptures = false;
+  static constexpr bool kServesSegments = false;
   struct Budgets {
     static void keep(int) {}
     static int take() { return -1; }
@@ -49,6 +51,7 @@ struct Concrete {
 struct Counted {
   static constexpr bool kCountsInstructions = true;
   static constexpr bool kCaptures = false;
+  static constexpr bool kServesSegments = false;
   // What callers may still execute themselves while frames that they entered run.
   class Budgets {
    public:
@@ -76,6 +79,21 @@ struct Counted {
 };
 struct Capturing : Concrete {
   static constexpr bool kCaptures = true;
+};
+// Natively where captures break, and by segments otherwise.
+struct Segmented : Concrete {
+  static constexpr bool kServesSegments = true;
+};
+
+// Calls and generators that are entered in the loop itself, where nobody asks for them one by one.
+template <class How>
+inline constexpr bool kResumesGenerators =
+    cpython::kResumesInLoop && !How::kCaptures && !How::kServesSegments;
+
+// Frames that lie in calls of each other, and what serves them.
+struct SegmentedFrames {
+  const std::vector<Frame*>& frames;
+  FrameSegments& segments;
 };
 
 // Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and
@@ -110,7 +128,8 @@ bool attend(PyThreadState* thread, [[maybe_unused]] cpython::EvalBreaker breaker
 }
 
 template <class How>
-PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code) {
+PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, const DecodedCode* code,
+              [[maybe_unused]] const SegmentedFrames* segmented = nullptr) {
   static const void* const labels[] = {
 #define OP(name, ...) &&handle_##name,
 #include "capture/bytecode/opcodes.def"
@@ -134,12 +153,23 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   [[maybe_unused]] Recording* const recording = thread_context.recording;
   int budget = thread_context.instruction_limit;
   [[maybe_unused]] typename How::Budgets budgets;
+  [[maybe_unused]] bool look = false;  // a segment may begin here
+  [[maybe_unused]] std::vector<Frame*> inner;
+  [[maybe_unused]] const PyObject* const handled = thread->exc_info->exc_value;  // by the caller
 
   thread_context.evaluators++;
   statistics.frames++;
   cpython::python_recursion(thread)--;
   cpython::enter_native(thread);
   cpython::link(thread, frame);
+  if constexpr (How::kServesSegments) {
+    for (size_t i = 1; i < segmented->frames.size(); i++) {
+      frame = segmented->frames[i];
+      statistics.frames++;
+      cpython::python_recursion(thread)--;
+      cpython::link(thread, frame);
+    }
+  }
 
 // --- the vocabulary of the handlers
 // ---------------------------------------------------------------------------------
@@ -161,6 +191,10 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
     cpython::stand_on(frame, ip->at);                                  \
     if constexpr (How::kCaptures) {                                    \
       if (!before_instruction(*recording, *ip, frame, sp)) goto error; \
+    }                                                                  \
+    if constexpr (How::kServesSegments) {                              \
+      if (look) goto look_for_segment;                                 \
+      look = code->is_break(ip);                                       \
     }                                                                  \
     goto* labels[static_cast<int>(ip->opcode)];                        \
   } while (0)
@@ -266,6 +300,7 @@ unwind : {
     PUSH(lasti);
   }
   from_callee = false;
+  if constexpr (How::kServesSegments) look = false;
   if (cpython::tracing(thread, frame)) [[unlikely]]
     stator_report_handled(thread, frame, code->start + handler->target);
   PUSH(stator_take_error());
@@ -320,11 +355,57 @@ back_in_caller:
   if (cpython::take_init_mark(frame)) goto back_from_init;
   from_callee = result == nullptr;
   if (from_callee) goto error;
-  if constexpr (cpython::kResumesInLoop && !How::kCaptures) {
+  if constexpr (How::kServesSegments) look = true;
+  if constexpr (kResumesGenerators<How>) {
     if (ip->opcode == Opcode::FOR_ITER || ip->opcode == Opcode::SEND) goto back_from_generator;
   }
   PUSH(result);
   NEXT_AFTER_CALL();
+
+  [[maybe_unused]] look_for_segment : look = false;
+  if constexpr (How::kServesSegments) {
+    // A handler of the program's runs natively: the exception is no value of a segment.
+    if (thread->exc_info->exc_value == handled) {
+      cpython::give_stack(frame, sp);
+      inner.clear();
+      const FrameSegments::Answer answer = segmented->segments.serve(thread, frame, *ip, &result, inner);
+      sp = cpython::take_stack(frame);
+      switch (answer) {
+        case FrameSegments::Answer::none:
+          break;
+        case FrameSegments::Answer::given_up:
+          goto hand_over;
+        case FrameSegments::Answer::returned:
+          if (result == nullptr) goto leave_by_error;  // its traceback is there
+          while (sp > cpython::stack_base(frame)) {
+            PyObject* const dropped = POP();
+            Py_XDECREF(dropped);
+          }
+          goto end_frame;
+        case FrameSegments::Answer::moved:
+          goto enter_moved;
+      }
+    }
+    look = code->is_break(ip);
+  }
+  goto* labels[static_cast<int>(ip->opcode)];
+
+  [[maybe_unused]] enter_moved : if constexpr (How::kServesSegments) {
+    for (Frame* const next : inner) {
+      cpython::give_stack(frame, sp);
+      statistics.frames++;
+      cpython::python_recursion(thread)--;
+      cpython::link(thread, next);
+      frame = next;
+      sp = cpython::take_stack(frame);
+    }
+    fast = frame->localsplus;
+    code = Engine::get().code_state(frame->code)->decoded.get();
+    ip = code->at_unit(cpython::next_unit(frame));
+    if (cpython::tracing(thread, frame)) [[unlikely]]
+      goto hand_over_to_tools;
+  }
+  DISPATCH();
 
 hand_over_opcode:
   statistics.by_opcode[static_cast<size_t>(ip->opcode)]++;
@@ -386,15 +467,30 @@ const DecodedCode* decoded(CodeState& state, PyCodeObject* code) noexcept {
   return state.decoded.get();
 }
 
+// CPython is gone and ends this thread by unwinding its native stack, without the GIL: nothing may be
+// released any more. The thread waits for the end of the process, as CPython itself lets it from 3.14 on.
+[[noreturn]] static void wait_for_exit() {
+  for (;;) pause();
+}
+
+PyObject* interpret_segments(PyThreadState* thread, const std::vector<Frame*>& frames,
+                             FrameSegments& segments) noexcept {
+  const SegmentedFrames segmented{frames, segments};
+  const DecodedCode* code = Engine::get().code_state(frames.back()->code)->decoded.get();
+  try {
+    return run<Segmented>(thread, frames.front(), false, code, &segmented);
+  } catch (const abi::__forced_unwind&) {
+    wait_for_exit();
+  }
+}
+
 PyObject* interpret(PyThreadState* thread, Frame* frame, bool raise, const DecodedCode& code) noexcept {
   try {
     if (thread_context.recording != nullptr) return run<Capturing>(thread, frame, raise, &code);
     return thread_context.instruction_limit >= 0 ? run<Counted>(thread, frame, raise, &code)
                                                  : run<Concrete>(thread, frame, raise, &code);
   } catch (const abi::__forced_unwind&) {
-    // CPython is gone and ends this thread by unwinding its native stack, without the GIL: nothing may be
-    // released any more. The thread waits for the end of the process, as CPython itself lets it from 3.14 on.
-    for (;;) pause();
+    wait_for_exit();
   }
 }
 

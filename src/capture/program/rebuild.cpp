@@ -47,6 +47,7 @@ Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) co
     return Ref<>::steal(
         PyCMethod_New(like->m_ml, values[step.parts[0]].get(), like->m_module, PyCFunction_GET_CLASS(like)));
   }
+  if (step.kind == Kind::exception) return make_exception(step, values);
   if (step.kind == Kind::alias || step.kind == Kind::union_of) return make_annotation(step, values);
   if (step.kind == Kind::attributes)
     return Ref<>::steal(PyObject_GenericGetDict(values[step.parts[0]].get(), nullptr));
@@ -116,6 +117,10 @@ bool Rebuild::make(const std::vector<Ref<>>& tensors, PyObject* const* arguments
   for (size_t i : attributed_) {
     if (PyObject_GenericSetDict(values[i].get(), values[steps_[i].attributes].get(), nullptr) < 0)
       return false;
+  }
+  for (size_t i : iterators_) {
+    values[i] = make_iterator(steps_[i], values);
+    if (!values[i]) return false;
   }
   return true;
 }

@@ -22,6 +22,7 @@ class Rebuild {
     std::vector<PyObject*>& tensors;  // receives the outputs that the tensor program must have (borrowed)
     std::unordered_map<PyObject*, size_t> made;
     std::unordered_map<PyObject*, size_t> owners;  // of dictionaries of attributes: the instance's step
+    size_t inside = 0;                             // of so many objects lies what is described
   };
   static constexpr size_t kStopped = SIZE_MAX;
   // The step that makes `value`; kStopped: the capture is stopped.
@@ -32,6 +33,10 @@ class Rebuild {
   bool make(const std::vector<Ref<>>& tensors, PyObject* const* arguments, std::vector<Ref<>>& values) const;
 
  private:
+  size_t describe(PyObject* value, Capture& capture);
+  bool is_made_late(size_t step) const {
+    return steps_[step].kind == Kind::iterator || steps_[step].kind == Kind::table_iterator;
+  }
   enum class Kind : uint8_t {
     tensor,
     object,
@@ -51,7 +56,10 @@ class Rebuild {
     cell,
     partial,
     alias,
-    union_of
+    union_of,
+    iterator,
+    table_iterator,
+    exception
   };
   struct Step {
     Kind kind;
@@ -66,7 +74,8 @@ class Rebuild {
     PyTypeObject* storage = nullptr;  // what fills it: list, dict, OrderedDict, set; or nothing
     GivenPath path;                   // given
     std::vector<size_t> parts;        // steps of the items; of a dictionary: keys and values in turn
-    size_t attributes = SIZE_MAX;     // instance: the step of its dictionary, where that is known by itself
+    // instance: the step of its dictionary, where that is known by itself; iterator: its state
+    size_t attributes = SIZE_MAX;
     struct Field {
       Ref<> name;
       size_t content;
@@ -84,6 +93,11 @@ class Rebuild {
   bool add_function(size_t step, PyObject* function, Capture& capture);
   bool add_partial(size_t step, PyObject* partial, Capture& capture);
   bool add_annotation(size_t step, PyObject* value, Capture& capture);
+  bool add_iterator(size_t step, PyObject* value, Capture& capture);
+  bool add_walk(size_t step, PyObject* value, Capture& capture);
+  bool add_exception(size_t step, PyObject* value, Capture& capture);
+  static bool is_iterator(PyObject* value, const Recording& recording);
+  static bool is_new_exception(PyObject* value);
   static bool is_partial(const PyTypeObject* type);
   bool add_tensor_attributes(size_t step, PyObject* value, Capture& capture);
   void keep_constants(size_t step);
@@ -92,6 +106,8 @@ class Rebuild {
   static Ref<> make_function(const Step& step);
   static Ref<> make_partial(const Step& step);
   static Ref<> make_annotation(const Step& step, const std::vector<Ref<>>& values);
+  static Ref<> make_iterator(const Step& step, const std::vector<Ref<>>& values);
+  static Ref<> make_exception(const Step& step, const std::vector<Ref<>>& values);
   static void fill_function(const Step& step, PyObject* function, const std::vector<Ref<>>& values);
   static bool fill_partial(const Step& step, PyObject* partial, const std::vector<Ref<>>& values);
   bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;
@@ -99,6 +115,7 @@ class Rebuild {
   std::vector<Step> steps_;
   std::vector<size_t> whole_;   // steps that need their parts first, in the order in which they can be made
   std::vector<size_t> filled_;  // steps that are made empty and filled later
+  std::vector<size_t> iterators_;   // made last, those first that others walk through
   std::vector<size_t> attributed_;  // instances that take over a dictionary, once every one is filled
 };
 

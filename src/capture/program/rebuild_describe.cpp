@@ -58,7 +58,15 @@ bool is_default_dict(const PyTypeObject* type) {
 }  // namespace
 
 size_t Rebuild::add(PyObject* value, Capture& capture) {
-  if (const auto found = capture.made.find(value); found != capture.made.end()) return found->second;
+  capture.inside++;
+  const size_t step = describe(value, capture);
+  capture.inside--;
+  return step;
+}
+
+size_t Rebuild::describe(PyObject* value, Capture& capture) {
+  if (const auto found = capture.made.find(value); found != capture.made.end())
+    return is_made_late(found->second) && capture.inside > 1 ? kStopped : found->second;
   if (native_stack_low()) {
     stop(capture.recording, BreakCode::kUnguardable, "objects that are nested very deeply");
     return kStopped;
@@ -125,6 +133,9 @@ size_t Rebuild::add(PyObject* value, Capture& capture) {
   if (cpython::is_type_alias(value)) return add_annotation(index, value, capture) ? index : kStopped;
   if (is_partial(type) && is_made_here(value, recording))
     return add_partial(index, value, capture) ? index : kStopped;
+  if (is_iterator(value, recording)) return add_iterator(index, value, capture) ? index : kStopped;
+  if (is_new_exception(value) && is_made_here(value, recording))
+    return add_exception(index, value, capture) ? index : kStopped;
   const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||
                            PyCFunction_Check(value);
   if (!needs_parts && !is_made_here(value, recording)) return stopped();

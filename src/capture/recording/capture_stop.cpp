@@ -35,6 +35,7 @@ void note_error(Recording& recording) {
     return;
   }
   if (recording.stopped.happened()) return;
+  recording.end.raised = recording.end.now;
   if (const Break* why = recording.capture.broken()) {
     stop(recording, why->code, why->detail);
     return;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/recording/frame_states.h"
 #include "capture/recording/user_stack.h"
 #include "core/break.h"
 
@@ -18,6 +19,8 @@ struct CaptureStop {
   std::string detail;
   std::vector<UserFrame> stack;  // of the user's, innermost last; empty where nothing ran yet
   std::string module;            // whose loading it was: once that is there, a capture may come further
+  ProgramPlace place;            // the instruction of the program that led there, or that raised
+  std::string not_kept;          // why what was captured before it could not be kept; empty: it was
   bool happened() const { return code.has_value(); }
 };
 

@@ -162,6 +162,27 @@ bool build_map(const InstructionAt& at) {
   return true;
 }
 
+// The containers of displays and comprehensions lie on the stack while they are filled. A capture that began
+// meanwhile has not made them.
+bool append_item(const InstructionAt& at) {
+  PyObject* const filled[] = {at.top(at.argument() + 1), at.top(1)};
+  return before_method_write(at.recording, "append", filled, 2);
+}
+
+bool add_member(const InstructionAt& at) {
+  PyObject* const filled[] = {at.top(at.argument() + 1), at.top(1)};
+  return before_method_write(at.recording, "add", filled, 2);
+}
+
+bool add_pair(const InstructionAt& at) {
+  PyObject* const filled[] = {at.top(at.argument() + 2), at.top(2), at.top(1)};
+  return before_method_write(at.recording, "__setitem__", filled, 3);
+}
+
+bool update_below(const InstructionAt& at) {
+  return before_whole_write(at.recording, at.top(at.argument() + 1));
+}
+
 bool format_value(const InstructionAt& at) {
   return before_formatting(at.recording, at.top(has_format_spec(at.argument()) ? 2 : 1));
 }

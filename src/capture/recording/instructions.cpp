@@ -28,6 +28,7 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
   if (!recording.cached.followed.empty() && !recording.cached.settle(frame, recording.journal.writes(), sp))
     return stop(recording, BreakCode::kSymbolicNumber,
                 "a function with a cache writes to an object that existed before");
+  if (!note_place(recording, instruction, frame, sp)) return false;
   if (!recording.cached.kept.empty() && frame == recording.first_frame &&
       instruction.opcode == Opcode::RETURN_VALUE && !recording.cached.are_as_given(sp[-1]))
     return stop(recording, BreakCode::kSymbolicNumber,

@@ -21,6 +21,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_reads.h"
 #include "capture/recording/context_writes.h"
+#include "capture/recording/frame_states.h"
 #include "capture/recording/given_tensors.h"
 #include "capture/recording/held_locks.h"
 #include "capture/recording/journal.h"
@@ -56,6 +57,7 @@ struct Recording {
   const cpython::Frame* first_frame = nullptr;
   const Instruction* at = nullptr;
   size_t instructions = 0;
+  SegmentEnd end;
   int fewest_levels = std::numeric_limits<int>::max();  // of recursion that were left to a frame
   std::vector<PendingResult> pending;
   PyObject** stored = nullptr;  // where the value lies that an instruction is about to write

@@ -7,8 +7,10 @@
 #include "capture/arguments/names.h"
 #include "capture/cpython/collection_pause.h"
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/traits.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
+#include "capture/interpreter/interpreter.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
@@ -106,6 +108,8 @@ bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
   if (PyErr_Occurred()) PyErr_Clear();
   if (!recording_.stopped.happened()) stop(recording_, code, std::move(detail));
+  const SegmentEnd& end = recording_.end;
+  recording_.stopped.place = recording_.stopped.code == BreakCode::kException ? end.raised : end.now;
   PyErr_Clear();
   return false;
 }
@@ -118,10 +122,13 @@ bool CaptureAttempt::give_up_broken(BreakCode otherwise) {
 
 bool CaptureAttempt::describe_arguments() {
   const ArgumentNames names(function_);
+  if (call_.place != nullptr) entry_->given_slots_ = call_.place->given;
   for (Py_ssize_t i = 0; i < call_.total(); i++) {
     const std::string name =
-        i < call_.positional ? names.positional(i)
-                             : ArgumentNames::keyword(PyTuple_GET_ITEM(call_.keywords, i - call_.positional));
+        call_.place != nullptr ? ArgumentNames::slot(*call_.place, i)
+        : i < call_.positional
+            ? names.positional(i)
+            : ArgumentNames::keyword(PyTuple_GET_ITEM(call_.keywords, i - call_.positional));
     entry_->arguments_.emplace_back();
     ArgumentSpec spec;
     Ref<> stands = ArgumentSpec::describe(call_.arguments[i], name, arguments_, spec);
@@ -134,18 +141,52 @@ bool CaptureAttempt::describe_arguments() {
   return true;
 }
 
-bool CaptureAttempt::run_function() {
+Ref<> CaptureAttempt::call_function() {
   std::vector<PyObject*> given;
   for (const Ref<>& stands : stand_ins_) given.push_back(stands.get());
+  return Ref<>::steal(
+      PyObject_Vectorcall(function_, given.data(), static_cast<size_t>(call_.positional), call_.keywords));
+}
+
+// A frame like the one that the capture takes up, with stand-ins for what that holds.
+Ref<> CaptureAttempt::run_frame() {
+  PyThreadState* const thread = PyThreadState_Get();
+  const cpython::Frame* real = call_.place->frame;
+  CodeState* const state = Engine::get().code_state(real->code);
+  const DecodedCode* const code = state != nullptr ? decoded(*state, real->code) : nullptr;
+  cpython::Frame* const frame = code != nullptr ? cpython::reserve(thread, real->code) : nullptr;
+  if (frame == nullptr) {
+    stop(recording_, BreakCode::kInternal, "no room for a frame");
+    return {};
+  }
+  auto* function = reinterpret_cast<PyFunctionObject*>(Py_NewRef(function_));
+  cpython::initialise(frame, function, real->code, 0);
+  size_t next = 0;
+  for (size_t i = 0; i < call_.place->given.size(); i++) {
+    PyObject* const own = real->localsplus[i];
+    frame->localsplus[i] = Py_XNewRef(call_.place->given[i] ? stand_ins_[next++].get() : own);
+  }
+  frame->stacktop = static_cast<int>(call_.place->given.size());
+  cpython::go_on_at(frame, cpython::code_start(real->code) + call_.place->unit);
+  auto result = Ref<>::steal(interpret(thread, frame, false, *code));
+  if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+  return result;
+}
+
+bool CaptureAttempt::run_function() {
   const int levels = cpython::python_recursion(PyThreadState_Get());
   bool context_is_the_same = false;
   {
     const CaptureScope scope(recording_);
-    result_ = Ref<>::steal(
-        PyObject_Vectorcall(function_, given.data(), static_cast<size_t>(call_.positional), call_.keywords));
+    result_ = call_.place != nullptr ? run_frame() : call_function();
     context_is_the_same = recording_.context_writes.are_undone();
   }
   leave(recording_);
+  const bool ends_early = recording_.end.reached;
+  if (ends_early) {
+    recording_.stopped = {};
+    PyErr_Clear();
+  }
   entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
   for (const Ref<>& tensor : recording_.placed.tensors) arguments_.tensors.push_back(tensor.get());
   for (PyObject* tensor : arguments_.tensors) {
@@ -157,9 +198,13 @@ bool CaptureAttempt::run_function() {
   }
   if (!arguments_.repeated.empty())
     return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
-  if (!result_) return give_up(BreakCode::kException, "the function raises");
+  if (!result_ && !ends_early) return give_up(BreakCode::kException, "the function raises");
   if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture_.broken()) return give_up(broken->code, broken->detail);
+  if (recording_.end.number != SIZE_MAX && !ends_early)
+    return give_up(BreakCode::kInternal, "the second run took another way");
+  if (ends_early && capture_.recorded() == 0 && !options_.without_operators)
+    return give_up(BreakCode::kOpcode, "nothing but Python code");
   if (!context_is_the_same)
     return give_up(BreakCode::kUnknownFunction, "ContextVar.set(), and the variable is not set back");
   if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
@@ -175,9 +220,17 @@ bool CaptureAttempt::describe_results() {
   for (size_t i = 0; i < stand_ins_.size(); i++)
     containers.add(stand_ins_[i].get(), call_.arguments[i], {i, {}});
   std::vector<PyObject*> outputs;
-  Rebuild::Capture describing{recording_, containers, outputs, {}, {}};
-  entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
-  if (entry_->result_ == Rebuild::kStopped || !entry_->effects_.describe(entry_->rebuild_, describing))
+  Rebuild::Capture describing{recording_, containers, outputs, {}, {}, 0};
+  bool described = true;
+  if (recording_.end.reached) {
+    const bool has_frame = call_.place != nullptr || options_.by_structure;
+    entry_->snapshot_.emplace();
+    described = entry_->snapshot_->describe(recording_.end.frames, has_frame, entry_->rebuild_, describing);
+  } else {
+    entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
+    described = entry_->result_ != Rebuild::kStopped;
+  }
+  if (!described || !entry_->effects_.describe(entry_->rebuild_, describing))
     return give_up(BreakCode::kUnguardable, "the result");
   return capture_.finish(outputs, inputs_) || give_up_broken(BreakCode::kInternal);
 }

@@ -20,6 +20,12 @@ class CaptureAttempt {
 
   // Nothing: stopped() says why. A Python error is set only where the backend raised one.
   std::unique_ptr<Entry> make();
+  // The same, up to an instruction of the program, which runs natively: see recording/frame_states.h. What
+  // has no operators is not worth a capture.
+  std::unique_ptr<Entry> make_until(size_t instruction) {
+    recording_.end.number = instruction;
+    return make();
+  }
   const CaptureStop& stopped() const { return recording_.stopped; }
   const std::string& wanted_import() const { return recording_.wanted_import; }
   // What ended this one is known by now, and will not end another.
@@ -32,6 +38,8 @@ class CaptureAttempt {
   // Each stage: false: the capture is given up.
   bool describe_arguments();
   bool run_function();
+  Ref<> call_function();
+  Ref<> run_frame();
   bool describe_results();
   bool lift_inputs();
   bool seal();

@@ -14,7 +14,7 @@ static bool is_known(const CaptureCache::Serving& serving, PyObject* function) {
 
 CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function, const Call& call,
                                         CaptureOptions options, int limit, bool may_capture,
-                                        CacheListener& listener, PyObject** result) {
+                                        CacheListener& listener, PyObject** result, OpenEnd& end) {
   if (given_up_) return Answer::native;
   const LeasedValues leased;
   CallValues& values = *leased;
@@ -32,7 +32,7 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
     }
     entry->hits++;
     Engine::get().statistics.served++;
-    return serve(*entry, call, values, result);
+    return serve(entry, call, values, result, end);
   }
   if (!options.whole && awaits_module()) return Answer::native;
   const bool breaks_often = !options.whole && static_cast<int>(stops_.size()) >= limit;
@@ -43,12 +43,12 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
     if (!listener.captures_again(failed)) return Answer::raised;
   }
   options.varying = &varying;
-  return capture(domain, function, call, options, limit, listener, values, result);
+  return capture(domain, function, call, options, limit, listener, values, result, end);
 }
 
 CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* function, const Call& call,
                                            const CaptureOptions& options, int limit, CacheListener& listener,
-                                           CallValues& values, PyObject** result) {
+                                           CallValues& values, PyObject** result, OpenEnd& end) {
   note_changes(domain, function, call);
   if (static_cast<int>(entries_.size()) >= limit && !make_room(limit)) {
     given_up_ = true;
@@ -72,6 +72,7 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
     given_up_ = !options.whole && entries_.empty() && !raised && !awaits_module();
     return Answer::stopped;
   }
+  if (entry->snapshot()) breaks_.push_back(std::move(why));
   statistics.captures++;
   entry->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   entries_.push_back({std::move(spec), entry});
@@ -84,13 +85,18 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
     return Answer::native;
   }
   statistics.served++;
-  return serve(*entry, call, values, result);
+  return serve(entry, call, values, result, end);
 }
 
-CaptureCache::Answer CaptureCache::serve(const Entry& entry, const Call& call, CallValues& values,
-                                         PyObject** result) {
+CaptureCache::Answer CaptureCache::serve(const std::shared_ptr<Entry>& entry, const Call& call,
+                                         CallValues& values, PyObject** result, OpenEnd& end) {
   RunFailure failure;
-  *result = entry.run(call, values, failure);
+  *result = entry->run(call, values, failure);
+  if (*result == nullptr && entry->snapshot() && !PyErr_Occurred()) {
+    end.entry = entry;
+    end.values = std::move(values.made);
+    return Answer::open;
+  }
   if (*result != nullptr || !failure.untouched) return Answer::served;
   return failure.of_backend ? Answer::undone_by_backend : Answer::undone;
 }
@@ -145,6 +151,7 @@ void CaptureCache::give_up() {
 void CaptureCache::reset() {
   entries_.clear();
   stops_.clear();
+  breaks_.clear();
   misses_.clear();
   captures_ = 0;
   varying.clear();

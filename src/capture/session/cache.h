@@ -44,6 +44,7 @@ class CaptureCache {
     // plainly from its start: what it then raises, or catches, is eager's.
     undone,
     undone_by_backend,  // the same, in code of the backend's own, which may be to blame
+    open,               // served up to a break: the program goes on in the frames of the `end`
   };
   struct Serving {
     std::optional<FunctionSpec> function;  // for functions that are made anew on every call
@@ -53,10 +54,12 @@ class CaptureCache {
 
   // `may_capture`: otherwise only what is there is used.
   Answer call(const Domain& domain, PyObject* function, const Call& call, CaptureOptions options, int limit,
-              bool may_capture, CacheListener& listener, PyObject** result);
+              bool may_capture, CacheListener& listener, PyObject** result, OpenEnd& end);
 
   const std::vector<Serving>& entries() const { return entries_; }
   const std::vector<CaptureStop>& stops() const { return stops_; }
+  // Where captures end that do not reach the function's end.
+  const std::vector<CaptureStop>& breaks() const { return breaks_; }
   // The guard that failed before each capture but the first.
   const std::vector<std::string>& misses() const { return misses_; }
   bool given_up() const { return given_up_; }
@@ -69,12 +72,14 @@ class CaptureCache {
   bool make_room(int limit);
   bool awaits_module() const;
   Answer await_modes();
-  static Answer serve(const Entry& entry, const Call& call, CallValues& values, PyObject** result);
+  static Answer serve(const std::shared_ptr<Entry>& entry, const Call& call, CallValues& values,
+                      PyObject** result, OpenEnd& end);
   Answer capture(const Domain& domain, PyObject* function, const Call& call, const CaptureOptions& options,
-                 int limit, CacheListener& listener, CallValues& values, PyObject** result);
+                 int limit, CacheListener& listener, CallValues& values, PyObject** result, OpenEnd& end);
 
   std::vector<Serving> entries_;
   std::vector<CaptureStop> stops_;
+  std::vector<CaptureStop> breaks_;
   std::vector<std::string> misses_;
   size_t captures_ = 0;  // that were ever made
   bool given_up_ = false;

@@ -1,7 +1,9 @@
 // capture/session/callee_captures.cpp: serving frames that are about to start.
 #include "capture/session/callee_captures.h"
 
+#include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
+#include "capture/interpreter/interpreter.h"
 
 namespace stator {
 
@@ -101,38 +103,161 @@ std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code)
     codes_.erase(code);
     return nullptr;
   }
-  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}, 0, false});
+  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}, {}, 0, 0, false});
   of->cache.varying.policy = options_.varying != nullptr ? options_.varying->policy : DynamicSizes::never;
   return of;
 }
 
-bool CalleeCaptures::serve(Frame* frame, PyObject** result) {
+// nullptr: the interpreter does not run it.
+static const DecodedCode* decoded_code(PyCodeObject* code) {
+  CodeState* state = Engine::get().code_state(code);
+  return state != nullptr && !state->skip ? decoded(*state, code) : nullptr;
+}
+
+void CalleeCaptures::note_break(const ProgramPlace& place) {
+  const DecodedCode* code = place.code ? decoded_code(place.code.get()) : nullptr;
+  if (code != nullptr) code->note_break(code->at_unit(code->start + place.unit));
+}
+
+static void note_break(const Snapshot& snapshot) {
+  CalleeCaptures::note_break({1, Ref<PyCodeObject>::share(snapshot.code()), snapshot.unit()});
+}
+
+// The frame that the snapshot makes again is the first of `frames`.
+static std::vector<Frame*> frames_at(PyThreadState* thread, Frame* first, const OpenEnd& end) {
+  const Snapshot& snapshot = *end.entry->snapshot();
+  note_break(snapshot);
+  return snapshot.make(thread, first, end.values);
+}
+
+PyObject* CalleeCaptures::go_on(PyThreadState* thread, const OpenEnd& end) {
+  const std::vector<Frame*> frames = frames_at(thread, nullptr, end);
+  Frame* first = frames.front();
+  PyObject* result = interpret_segments(thread, frames, *this);
+  if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, first);
+  return result;
+}
+
+bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of, PyObject** result) {
+  if (of.cache.given_up()) return false;
+  FrameArguments arguments;
+  if (!arguments.take(frame)) {
+    PyErr_Clear();
+    return false;
+  }
+  const Call call = arguments.call();
+  CaptureOptions options = options_;
+  options.may_end_early = decoded_code(frame->code) != nullptr;
+  CacheListener listener;
+  OpenEnd end;
+  switch (of.cache.call(domain_, frame->function, call, options, limit_, true, listener, result, end)) {
+    case CaptureCache::Answer::served:
+      note_served(of);
+      if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+      return true;
+    case CaptureCache::Answer::open:
+      *result = interpret_segments(thread, frames_at(thread, frame, end), *this);
+      return true;
+    case CaptureCache::Answer::stopped:
+      note_break(of.cache.stops().back().place);
+      break;
+    default:
+      break;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+// Where breaks are known in the frame's code.
+bool CalleeCaptures::run_in_segments(PyThreadState* thread, Frame* frame, OfCode& of, PyObject** result) {
+  constexpr int kPatience = 8;
+  const DecodedCode* code = decoded_code(frame->code);
+  if (code == nullptr || code->breaks.empty()) return false;
+  if (of.runs >= 0 && ++of.runs > kPatience) {
+    of.left_to_python = true;
+    return false;
+  }
+  *result = interpret_segments(thread, {frame}, *this);
+  return true;
+}
+
+bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, PyObject** result) {
   constexpr int kMakesObject = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const PyCodeObject* code = frame->code;
   if (frame->owner != STATOR_OWNED_BY_THREAD || code->co_flags & kMakesObject ||
-      !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || !wants(frame)) {
+      !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || (!own && !wants(frame)) ||
+      cpython::python_recursion(thread) <= 0) {
     return false;
   }
   try {
     const std::shared_ptr<OfCode> of = find(frame->code);
-    if (of == nullptr || of->cache.given_up()) return false;
-    FrameArguments arguments;
-    if (!arguments.take(frame)) {
-      PyErr_Clear();
-      return false;
-    }
-    const Call call = arguments.call();
-    CacheListener listener;
-    const auto answer =
-        of->cache.call(domain_, frame->function, call, options_, limit_, true, listener, result);
-    if (answer == CaptureCache::Answer::served) {
-      note_served(*of);
-      return true;
-    }
-    PyErr_Clear();
-    return false;
+    if (of == nullptr || of->left_to_python) return false;
+    if (!own && serve_whole(thread, frame, *of, result)) return true;
+    return !of->left_to_python && run_in_segments(thread, frame, *of, result);
   } catch (const std::exception&) {
     return false;
+  }
+}
+
+namespace {
+
+// The values of a frame in the middle, as arguments.
+struct FrameValues {
+  FramePlace place;
+  std::vector<PyObject*> arguments;  // borrowed from the frame
+
+  FrameValues(Frame* frame, const Instruction& next)
+      : place{frame, next.begin() - cpython::code_start(frame->code), {}} {
+    const int free = frame->code->co_nlocalsplus - frame->code->co_nfreevars;
+    for (int i = 0; i < frame->stacktop; i++) {
+      const bool is_free = i >= free && i < frame->code->co_nlocalsplus;
+      PyObject* value = frame->localsplus[i];
+      place.given.push_back(value != nullptr && !is_free);
+      if (place.given.back()) arguments.push_back(value);
+    }
+  }
+  Call call() const { return {arguments.data(), static_cast<Py_ssize_t>(arguments.size()), nullptr, &place}; }
+};
+
+}  // namespace
+
+FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame, const Instruction& next,
+                                            PyObject** result, std::vector<Frame*>& inner) {
+  try {
+    const DecodedCode* code = decoded_code(frame->code);
+    const std::shared_ptr<OfCode> of = find(frame->code);
+    if (code == nullptr || of == nullptr) return Answer::none;
+    if (of->left_to_python) return Answer::given_up;
+    const auto [found, is_new] = of->segments.try_emplace(code->index(&next));
+    CaptureCache& cache = found->second;
+    if (is_new) cache.varying.policy = of->cache.varying.policy;
+    if (cache.given_up()) return Answer::none;
+    const FrameValues values(frame, next);
+    CaptureOptions options = options_;
+    options.may_end_early = true;
+    CacheListener listener;
+    OpenEnd end;
+    switch (
+        cache.call(domain_, frame->function, values.call(), options, limit_, true, listener, result, end)) {
+      case CaptureCache::Answer::served:
+        of->runs = -1;
+        return Answer::returned;
+      case CaptureCache::Answer::open: {
+        of->runs = -1;
+        inner = frames_at(thread, frame, end);
+        inner.erase(inner.begin());
+        return Answer::moved;
+      }
+      case CaptureCache::Answer::stopped:
+        note_break(cache.stops().back().place);
+        break;
+      default:
+        break;
+    }
+    PyErr_Clear();
+    return Answer::none;
+  } catch (const std::exception&) {
+    return Answer::none;
   }
 }
 

@@ -1,8 +1,8 @@
-// capture/session/callee_captures.h: captures of the functions that a function calls which could not be
-// captured itself.
+// capture/session/callee_captures.h: captures below a function that could not be captured whole: of the
+// functions that it calls, and of the parts of frames between breaks (segments).
 //
-// After a break the function runs as it is, and the hook asks here for every frame that it starts. The
-// captures are found by code object: what a call made of a function relies on is in its guards.
+// The hook asks here for every frame that starts, and the interpreter for frames that go on behind a break.
+// The captures are found by code object and instruction: what else they rely on is in their guards.
 //
 // Serving a call costs more than CPython needs for a small function, and pays for itself by the operators
 // that are run without Python. A function that has been served a few times, never by a capture with an
@@ -10,33 +10,45 @@
 #ifndef STATOR_CAPTURE_SESSION_CALLEE_CAPTURES_H
 #define STATOR_CAPTURE_SESSION_CALLEE_CAPTURES_H
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "capture/cpython/frame.h"
+#include "capture/interpreter/frame_segments.h"
 #include "capture/session/cache.h"
 
 namespace stator {
 
-class CalleeCaptures {
+class CalleeCaptures final : public FrameSegments {
  public:
   struct OfCode {
     Ref<> code;  // a weak reference
     std::string name;
-    CaptureCache cache;
-    int served_without_operator = 0;  // calls; negative: one was served with operators
+    CaptureCache cache;                       // of whole calls, or up to the first break
+    std::map<size_t, CaptureCache> segments;  // by the index of the instruction that they begin at
+    int served_without_operator = 0;          // calls; negative: one was served with operators
+    int runs = 0;                             // calls that ran in segments; negative: some had operators
     bool left_to_python = false;
   };
 
   CalleeCaptures(const Domain& domain, CaptureOptions options, int limit, bool every)
       : domain_(domain), options_(options), limit_(limit), every_(every) {
     options_.by_structure = true;
+    options_.without_operators = every;
   }
 
-  // Whether a capture served the call whose frame is about to start: then `result` is its value (a new
-  // reference, or nullptr with an error set). Otherwise the frame is untouched and runs as it is.
-  bool serve(cpython::Frame* frame, PyObject** result);
+  // Whether captures served the call whose frame is about to start: then `result` is its value (a new
+  // reference, or nullptr with an error set), and the frame has ended as CPython's evaluator would end it.
+  // Otherwise the frame is untouched and runs as it is. `own`: the call as a whole was tried before.
+  bool serve_call(PyThreadState* thread, cpython::Frame* frame, bool own, PyObject** result);
+  Answer serve(PyThreadState* thread, cpython::Frame* frame, const Instruction& next, PyObject** result,
+               std::vector<cpython::Frame*>& inner) override;
+  // Goes on where a capture of a call ended in a break.
+  PyObject* go_on(PyThreadState* thread, const OpenEnd& end);
+  // The instruction is where a capture was given up: frames look for a segment behind it.
+  static void note_break(const ProgramPlace& place);
   // Whether neither the frame nor what it calls is to be captured.
   bool keeps_from_capture(const cpython::Frame* frame) const {
     return PyFunction_Check(frame->function) &&
@@ -48,6 +60,8 @@ class CalleeCaptures {
 
  private:
   bool wants(const cpython::Frame* frame) const;
+  bool serve_whole(PyThreadState* thread, cpython::Frame* frame, OfCode& of, PyObject** result);
+  bool run_in_segments(PyThreadState* thread, cpython::Frame* frame, OfCode& of, PyObject** result);
   std::shared_ptr<OfCode> find(PyCodeObject* code);
   void note_served(OfCode& of) const;
 

@@ -61,10 +61,37 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     }
     if (is_last) {
       if (first_answer) why = *std::move(first_answer);
-      return nullptr;
+      return options.may_end_early ? capture_until(domain, function, call, options, by_identity, why)
+                                   : nullptr;
     }
     first_answer = why;
   }
+}
+
+// Up to the break that ended a whole capture. It begins once more, since the instruction that led there may
+// have done half of its work.
+std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
+                                            const CaptureOptions& options,
+                                            const std::unordered_set<PyObject*>& by_identity,
+                                            CaptureStop& why) {
+  const bool at_once = why.place.number <= 1;
+  if (at_once || PyErr_Occurred() || !domain.captures_now()) return nullptr;
+  const AtomicScope until_undone(true);
+  UserStack stack;
+  const auto capture = domain.begin(stack.lines(), stack, options.backend, false);
+  if (!capture) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
+  std::unique_ptr<Entry> entry = attempt.make_until(why.place.number);
+  if (entry) {
+    entry->told_captured = capture->told_captured();
+  } else {
+    const CaptureStop& stopped = attempt.stopped();
+    why.not_kept = stopped.detail.empty() ? reason(*stopped.code).code : stopped.detail;
+  }
+  return entry;
 }
 
 bool Entry::has_keywords(const Call& call) const {
@@ -82,10 +109,12 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   };
   const Py_ssize_t total = call.total();
   if (total != static_cast<Py_ssize_t>(arguments_.size())) return fail("another number of arguments");
+  if (call.place != nullptr && call.place->given != given_slots_) return fail("the same variables are set");
   if (!has_keywords(call)) return fail("other keyword arguments");
   // Frames that are not made could not be made either: run natively, the function raises RecursionError.
-  if (cpython::python_recursion(PyThreadState_Get()) < levels_)
-    return fail("the recursion limit is far away");
+  PyThreadState* const thread = PyThreadState_Get();
+  if (cpython::python_recursion(thread) < levels_) return fail("the recursion limit is far away");
+  if (snapshot_ && !snapshot_->has_room(thread)) return fail("there is room for the frames at the break");
   if (domain.modes() != modes_)
     return fail("the modes of torch (grad, autocast, default dtype) are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
@@ -156,7 +185,7 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
   if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
       !effects_.apply(values.made, call.arguments))
     return nullptr;
-  return values.made[result_].release();
+  return snapshot_ ? nullptr : values.made[result_].release();
 }
 
 // The error that is set comes out of the frames that would stand there natively.

@@ -11,6 +11,7 @@
 #include "capture/arguments/spec.h"
 #include "capture/program/effects.h"
 #include "capture/program/rebuild.h"
+#include "capture/program/snapshot.h"
 #include "core/shape/postfix.h"
 
 namespace stator {
@@ -21,6 +22,16 @@ struct CaptureOptions {
   const Varying* varying = nullptr;  // numbers that become symbols; nothing: none
   bool whole = false;                // a stop is an error, each time: the function is never given up for it
   bool by_structure = false;         // the function is known by a FunctionSpec, not as this one object
+  bool may_end_early = false;        // at a break, where the program goes on in its frames
+  bool without_operators = false;    // also where nothing but Python code was captured before the break
+};
+
+class Entry;
+
+// Where a run leaves a program that goes on from there: at a break.
+struct OpenEnd {
+  std::shared_ptr<const Entry> entry;
+  std::vector<Ref<>> values;  // that the frames of its snapshot hold
 };
 
 class Entry {
@@ -35,8 +46,11 @@ class Entry {
   // Notes the sizes and numbers of a call in which it differs from the captured one.
   void note_changes(const Domain& domain, const Call& call, Varying& varying) const;
   // Serves the call with the values that serves() found. A new reference, or nullptr with an error set: then
-  // `failure` says whether the call may be made again without a capture.
+  // `failure` says whether the call may be made again without a capture. Nothing without an error: it ends in
+  // the frames of snapshot(), with the values that are left in `values.made`.
   PyObject* run(const Call& call, CallValues& values, RunFailure& failure) const;
+  // Nothing: the capture ends where the function returns.
+  const std::optional<Snapshot>& snapshot() const { return snapshot_; }
 
   std::vector<std::string> guards() const;
   // For each of them the line of the user's code that relied on it first.
@@ -52,6 +66,10 @@ class Entry {
 
  private:
   friend class CaptureAttempt;
+  static std::unique_ptr<Entry> capture_until(const Domain& domain, PyObject* function, const Call& call,
+                                              const CaptureOptions& options,
+                                              const std::unordered_set<PyObject*>& by_identity,
+                                              CaptureStop& why);
   bool has_keywords(const Call& call) const;
   bool are_apart(CallValues& values) const;
   void gather_inputs(CallValues& values) const;
@@ -82,6 +100,8 @@ class Entry {
   Rebuild rebuild_;
   size_t result_ = 0;  // its step
   Effects effects_;
+  std::optional<Snapshot> snapshot_;
+  std::vector<bool> given_slots_;  // FramePlace::given, of a capture that begins in the middle
 };
 
 }  // namespace stator

@@ -1,0 +1,63 @@
+// capture/recording/frame_states.cpp: looking at the frames of a capture that ends in the middle.
+#include "capture/recording/frame_states.h"
+
+#include <algorithm>
+
+#include "capture/engine/engine.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/recording.h"
+
+namespace stator {
+
+using cpython::Frame;
+
+static PyObject* handled_now() { return Ref<>::steal(PyErr_GetHandledException()).get(); }
+
+// Nothing hangs on the frame but its function, code and values.
+static bool is_plain(const Frame* frame) {
+  return frame->owner == STATOR_OWNED_BY_THREAD && PyFunction_Check(frame->function) &&
+         (frame->code->co_flags & CO_OPTIMIZED) != 0 && frame->locals == nullptr;
+}
+
+static FrameState state_of(Frame* frame, PyObject* const* top, ptrdiff_t unit) {
+  FrameState state{Ref<>::share(frame->function), Ref<PyCodeObject>::share(frame->code), unit, {}};
+  for (PyObject* const* slot = frame->localsplus; slot < top; slot++)
+    state.slots.push_back(Ref<>::share(*slot));
+  return state;
+}
+
+static bool take_frames(Recording& recording, const Instruction& next, Frame* innermost, PyObject** sp) {
+  std::vector<FrameState>& states = recording.end.frames;
+  for (Frame* frame = innermost;; frame = frame->previous) {
+    if (frame == nullptr || !is_plain(frame)) return false;
+    const cpython::Unit* start = cpython::code_start(frame->code);
+    states.push_back(frame == innermost
+                         ? state_of(frame, sp, next.begin() - start)
+                         : state_of(frame, frame->localsplus + frame->stacktop, frame->instruction - start));
+    if (frame == recording.first_frame) break;
+  }
+  std::reverse(states.begin(), states.end());
+  return true;
+}
+
+bool note_place(Recording& recording, const Instruction& instruction, Frame* frame, PyObject** sp) {
+  SegmentEnd& end = recording.end;
+  if (end.evaluators == 0) {
+    end.evaluators = thread_context.evaluators;
+    end.handled = handled_now();
+  }
+  if (thread_context.evaluators != end.evaluators) return true;
+  end.now.number = recording.instructions;
+  if (end.now.code.get() != frame->code) end.now.code = Ref<PyCodeObject>::share(frame->code);
+  end.now.unit = instruction.begin() - cpython::code_start(frame->code);
+  if (recording.instructions != end.number) return true;
+  // An exception that the program handles here is none of the values.
+  if (handled_now() != end.handled)
+    return stop(recording, BreakCode::kException, "an exception is being handled at the break");
+  if (!recording.cached.kept.empty() || !take_frames(recording, instruction, frame, sp))
+    return stop(recording, BreakCode::kUnguardable, "the frames at the break cannot be made again");
+  end.reached = true;
+  return stop(recording, BreakCode::kInternal, "the end of a segment");
+}
+
+}  // namespace stator

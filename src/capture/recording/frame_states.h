@@ -1,0 +1,52 @@
+// capture/recording/frame_states.h: where a capture ends before its function does, and what its frames hold
+// there.
+//
+// A capture that meets something that it cannot record (a break) is made a second time, up to the instruction
+// of its outermost loop that led there. Before that instruction the frames are looked at, and the capture is
+// over: what it recorded so far is a segment.
+#ifndef STATOR_CAPTURE_RECORDING_FRAME_STATES_H
+#define STATOR_CAPTURE_RECORDING_FRAME_STATES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "capture/bytecode/decode.h"
+#include "capture/cpython/ref.h"
+
+namespace stator {
+
+struct Recording;
+
+// A frame of the program as it stands before an instruction.
+struct FrameState {
+  Ref<> function;
+  Ref<PyCodeObject> code;
+  ptrdiff_t unit = 0;        // a caller stands on it; the innermost frame goes on there
+  std::vector<Ref<>> slots;  // locals, cells, free variables, then the stack; nothing where one is unset
+};
+
+// An instruction of the loop that runs the captured function, calls inlined: what C code runs in between
+// belongs to the instruction that called it.
+struct ProgramPlace {
+  size_t number = 0;  // counted over the capture; 0: none yet
+  Ref<PyCodeObject> code;
+  ptrdiff_t unit = 0;
+};
+
+struct SegmentEnd {
+  ProgramPlace now;             // the instruction that runs
+  ProgramPlace raised;          // the last one that raised an exception
+  int evaluators = 0;           // the loop's depth, among activations of the interpreter
+  PyObject* handled = nullptr;  // the exception that its caller is handling; only compared
+  size_t number = SIZE_MAX;     // the capture ends before this instruction
+  bool reached = false;
+  std::vector<FrameState> frames;  // then: outermost first
+};
+
+// Before each instruction. False: the capture has come to its end, or its frames cannot be taken there.
+bool note_place(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+
+}  // namespace stator
+
+#endif
