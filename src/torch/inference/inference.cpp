@@ -5,6 +5,8 @@
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+
 #include "torch/inference/composite_inference.h"
 #include "torch/inference/eager_error_probe.h"
 #include "torch/inference/gradient_flow.h"
@@ -64,6 +66,15 @@ bool materializes(const OperatorInfo& info) {
          !info.handle.hasKernelForDispatchKey(c10::DispatchKey::Negative);
 }
 
+// Whether it has `out=` arguments. Kernels resize those without asking the dispatcher, which gives a tracer
+// memory, and may then compare that with the memory of other tracers, which have none.
+bool has_out(const OperatorInfo& info) {
+  const auto& arguments = info.handle.schema().arguments();
+  return std::ranges::any_of(arguments, [](const c10::Argument& argument) {
+    return argument.kwarg_only() && argument.alias_info() && argument.alias_info()->isWrite();
+  });
+}
+
 bool apply_rule(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result) {
   const bool lazy = has_lazy_tensor(arguments);
   if (lazy && !materializes(info)) return false;
@@ -109,7 +120,7 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
       result = {};
     }
   }
-  if (info.composite_explicit) {
+  if (info.composite_explicit && !has_out(info)) {
     // Lists are worked off element by element: so flow their gradients. Other kernels run below autograd.
     const bool elementwise = info.name.rfind("aten::_foreach_", 0) == 0;
     try {
