@@ -35,7 +35,8 @@ struct Instruction {
   std::vector<ArgumentTemplate> arguments;
   uint32_t first_output = 0;
   uint32_t output_count = 0;
-  std::vector<uint32_t> dead;  // values whose last use this is
+  std::vector<uint32_t> dead;    // values whose last use this is
+  std::vector<size_t> returned;  // where the operator returns several of its arguments: their positions
   std::shared_ptr<OpaqueFunction> function;
   // Where a checkpointed region begins: the number of the instruction that ends it, the values that the
   // program gave it, and others that it uses.
@@ -79,6 +80,23 @@ struct Program::Body {
 };
 
 namespace {
+
+// The positions of the arguments that the operator returns, in the order of its returns, where it returns
+// several and nothing else (`sort.values`, with `out=`). In torch 2.11 a boxed call of such an operator
+// drops its arguments and then returns references to them, which dangle where the stack alone held them.
+std::vector<size_t> returned_arguments(const c10::FunctionSchema& schema) {
+  std::vector<size_t> positions;
+  if (schema.returns().size() < 2) return positions;
+  for (const c10::Argument& result : schema.returns()) {
+    if (!result.alias_info() || !result.alias_info()->isWrite()) return {};
+    for (size_t i = 0; i < schema.arguments().size(); i++) {
+      const c10::AliasInfo* argument = schema.arguments()[i].alias_info();
+      if (argument && argument->beforeSets() == result.alias_info()->beforeSets()) positions.push_back(i);
+    }
+  }
+  if (positions.size() != schema.returns().size()) return {};
+  return positions;
+}
 
 // Of a region that begins with node `start`: where it ends, and what it uses.
 void find_region(const ir::Graph& graph, size_t start, Instruction& instruction) {
@@ -150,6 +168,7 @@ Program::Program(const ir::Graph& graph) {
       instruction.below_autograd = was_below_autograd(graph, node, *instruction.info);
       instruction.returns_number = instruction.info->reads_number;
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
+      instruction.returned = returned_arguments(instruction.info->handle.schema());
     }
     auto operands = graph.operands(node);
     if (node.op == ir::op::kFloatCall) {
@@ -252,12 +271,15 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
       case Instruction::Kind::call: {
         // The stack holds the only reference to a value at its last use, as a temporary does in eager code.
         for (uint32_t value : instruction.dead) values[value] = {};
+        torch::jit::Stack returned;
+        for (size_t position : instruction.returned) returned.push_back(stack[position]);
         if (instruction.below_autograd) {
           const at::AutoDispatchBelowADInplaceOrView below;
           instruction.info->handle.callBoxed(&stack);
         } else {
           instruction.info->handle.callBoxed(&stack);
         }
+        if (!returned.empty()) stack = std::move(returned);
         if (instruction.returns_number) {
           values[instruction.first_output] = stack[0].toScalar().toDouble();
         } else if (instruction.returns_list) {
