@@ -356,6 +356,20 @@ assert compiled.breaks == [] and stator.cache_entries(compiled)[0].hits == 2
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
+def test_a_device_that_the_engine_has_not_counted() -> None:
+    """Fake tensors register a CUDA device where there is none; the engine may have started before."""
+    program = """
+import stator, torch
+torch.ones(3, requires_grad=True).sum().backward()
+torch._C._ensureCUDADeviceGuardSet()
+function = torch.func.grad(lambda a: a.square().sum())
+compiled, x = stator.compile(lambda x: function(x) + 1, backend="native"), torch.randn(3)
+assert all(torch.equal(compiled(x), function(x) + 1) for _ in range(3))
+assert compiled.breaks == [] and stator.cache_entries(compiled)[0].hits == 2, compiled.breaks
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
 def test_gradients_outside_of_transforms_are_a_break() -> None:
     def program(x: Tensor) -> Any:
         return torch.autograd.grad((x * WEIGHT).sum(), WEIGHT)

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -135,6 +136,7 @@ class InThisThread {
 class PythonsEngine : public autograd::Engine {
  public:
   static bool is_ready() {
+    if (started_) return true;
     for (const auto& device : c10::impl::device_guard_impl_registry) {
       const auto* implementation = device.load();
       if (implementation != nullptr && has_threads(implementation->type()) &&
@@ -143,11 +145,18 @@ class PythonsEngine : public autograd::Engine {
     }
     return true;
   }
+  static void start() {
+    autograd::Engine::get_default_engine().initialize_device_threads_pool();
+    started_ = true;
+  }
 
  private:
   static bool has_threads(c10::DeviceType type) {
     return type != c10::kCPU && type != c10::kMeta && type != c10::kVulkan && type != c10::kLazy;
   }
+  // There may be no threads even so: torch registers a device where there is none as soon as fake tensors are
+  // used with its CUDA build, and the engine may have counted the devices before.
+  static inline std::atomic<bool> started_ = false;
 };
 
 thread_local bool engine_is_wanted = false;
@@ -300,8 +309,8 @@ bool is_engine_call(PyObject* callable) {
 bool start_engine() {
   if (!std::exchange(engine_is_wanted, false)) return false;
   const py::gil_scoped_release for_its_threads;
-  autograd::Engine::get_default_engine().initialize_device_threads_pool();
-  return PythonsEngine::is_ready();
+  PythonsEngine::start();
+  return true;
 }
 
 bool is_in_transform() {
