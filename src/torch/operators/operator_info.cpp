@@ -58,6 +58,13 @@ ir::OpId table_id(const OperatorInfo& info) {
   return torch_operators()->add(std::move(op));
 }
 
+// Overloads that take names of dimensions (up to torch 2.12): zeros.names, sum.dim_DimnameList, ...
+bool takes_names(const c10::FunctionSchema& schema) {
+  const std::string& overload = schema.overload_name();
+  return overload.find("imname") != std::string::npos || overload.starts_with("names") ||
+         overload.ends_with("_names");
+}
+
 struct Derivative {
   uint64_t arguments;
   uint64_t outputs;
@@ -245,6 +252,8 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
   } else if (queries().count(name) || name.starts_with("profiler::")) {
     // Marks for a profiler are no part of the program; the capture makes them as eager code does.
     kind = OperatorKind::query;
+  } else if (name.starts_with("aten::") && takes_names(schema)) {
+    kind = OperatorKind::data_dependent;  // graphs know no names
   } else if (value_known && (data_dependent().count(name) || op.hasTag(at::Tag::data_dependent_output) ||
                              (dynamic_shape && !rule))) {
     kind = OperatorKind::data_dependent;

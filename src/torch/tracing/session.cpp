@@ -125,6 +125,13 @@ std::vector<size_t> stride_order(const at::Tensor& tensor) {
   return order;
 }
 
+// Tensors whose dimensions have names exist up to torch 2.12; graphs know no names.
+template <class Tensor>
+bool names_dimensions(const Tensor& tensor) {
+  if constexpr (requires { tensor.has_names(); }) return tensor.has_names();
+  return false;
+}
+
 Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, const std::string& source,
                                uint64_t varying) {
   auto [found, is_new] = lifted_.try_emplace(real.unsafeGetTensorImpl(), inputs.size());
@@ -136,6 +143,10 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   if (real.layout() != c10::kStrided) {
     lifted_.erase(found);
     raise_break(BreakCode::kTensorLayout, "a tensor whose layout is not strided");
+  }
+  if (names_dimensions(real)) {
+    lifted_.erase(found);
+    raise_break(BreakCode::kTensorLayout, "a tensor whose dimensions have names");
   }
   std::string text = source;
   if (text.empty() && source_of) text = source_of(real).value_or("");
