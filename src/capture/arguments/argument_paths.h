@@ -55,6 +55,8 @@ class GivenContainers {
  public:
   // `stands` is the copy that stood for `real` in the capture, if there was one.
   void add(PyObject* stands, PyObject* real, const GivenPath& path);
+  // An argument as a whole, whatever it is.
+  void put(PyObject* stands, size_t argument) { paths_.emplace(stands, GivenPath{argument, {}}); }
   const GivenPath* find(PyObject* stands) const {
     const auto found = paths_.find(stands);
     return found == paths_.end() ? nullptr : &found->second;

@@ -15,9 +15,11 @@ namespace stator {
 struct FramePlace {
   cpython::Frame* frame;  // not running: its stack is given
   ptrdiff_t unit;         // of the instruction that comes next
-  // For each of its slots: whether it holds a value that is an argument. The others are unset, or cells of
-  // the function.
+  // For each of its slots: whether it holds a value that is an argument; the others are unset, or cells of
+  // the function. Then for each cell among them: whether it holds a value, which is an argument as well.
   std::vector<bool> given;
+  std::vector<size_t> cells;  // which arguments are cells of the frame's own
+  size_t slots = 0;
 };
 
 // The arguments as a vectorcall gives them: those by position, then those by keyword. All borrowed.

@@ -16,6 +16,10 @@ Ref<> ArgumentSpec::copy_function(PyObject* value, ArgumentsInCapture& in) {
   expected_.object = function->func_globals;
   Ref<> copy = Ref<>::steal(
       PyFunction_NewWithQualName(function->func_code, function->func_globals, function->func_qualname));
+  PyObject* const cells = function->func_closure;
+  for (Py_ssize_t i = 0; copy && cells != nullptr && i < PyTuple_GET_SIZE(cells); i++) {
+    if (!is_no_frame_cell(in.recording, PyTuple_GET_ITEM(cells, i))) return {};
+  }
   if (!copy) return {};
   std::vector<Ref<>> parts;
   const bool described = each_part(value, [&](PyObject* part) {

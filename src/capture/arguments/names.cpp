@@ -59,6 +59,7 @@ std::string ArgumentNames::slot(const FramePlace& place, Py_ssize_t argument) {
   for (;; slot++) {
     if (place.given[slot] && argument-- == 0) break;
   }
+  if (slot >= place.slots) return "cell " + std::to_string(slot - place.slots);
   const PyCodeObject* code = place.frame->code;
   const auto locals = static_cast<size_t>(code->co_nlocalsplus);
   if (slot >= locals) return "stack[" + std::to_string(slot - locals) + "]";

@@ -47,6 +47,14 @@ bool ArgumentSpec::each_item(PyObject* value, Visit&& visit) const {
          each_in(attributes_of(value).get(), children_.size() - items_.value_or(0));
 }
 
+ArgumentSpec ArgumentSpec::unread(PyObject* value, const std::string& name) {
+  ArgumentSpec spec;
+  spec.kind_ = Kind::unread;
+  spec.name_ = name;
+  spec.object_type_ = Py_TYPE(value);
+  return spec;
+}
+
 bool ArgumentSpec::is_same(PyObject* value) const {
   return value == expected_.object && (!weak_ || PyWeakref_GET_OBJECT(kept_.get()) == value);
 }
@@ -78,6 +86,8 @@ bool ArgumentSpec::matches(PyObject* value, CallValues& values) const {
           value, [&](const ArgumentSpec& child, PyObject* item) { return child.matches(item, values); });
     case Kind::object:
       return is_same(value);
+    case Kind::unread:
+      return Py_TYPE(value) == object_type_;
   }
   return false;
 }
@@ -127,6 +137,8 @@ std::string ArgumentSpec::text() const {
       return name_ + " is " + (is_real_ ? "a float" : "an int");
     case Kind::object:
       return name_ + " is the same object";
+    case Kind::unread:
+      return name_ + " is of the same type";
     default:
       break;
   }

@@ -41,6 +41,9 @@ class ArgumentSpec {
     return describe(value, name, false, in, spec);
   }
 
+  // A value that passes through and is never looked at: another one of the same type will do.
+  static ArgumentSpec unread(PyObject* value, const std::string& name);
+
   // Appends the tensors and containers (borrowed) that `value` carries and binds the symbols. False: it is
   // not like the described one.
   bool matches(PyObject* value, CallValues& values) const;
@@ -64,7 +67,8 @@ class ArgumentSpec {
     instance,
     function,
     method,
-    object
+    object,
+    unread
   };
   // `whole`: instances inside of it are copied too.
   static Ref<> describe(PyObject* value, const std::string& name, bool whole, ArgumentsInCapture& in,

@@ -108,6 +108,11 @@ bool is_no_stand_in(Recording& recording, PyObject* object) {
               "a function among the arguments is more than something to call");
 }
 
+bool is_no_frame_cell(Recording& recording, PyObject* cell) {
+  return recording.known.frame_cells.count(cell) == 0 ||
+         stop(recording, BreakCode::kUnguardable, "a function that shares a variable with this one");
+}
+
 // Cells of a function that is known by what it is made of are others in the next call.
 bool may_outlive(Recording& recording, PyObject* object) {
   if (recording.known.proven_cells.count(object) != 0)

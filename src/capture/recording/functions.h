@@ -19,6 +19,8 @@ void know_by_structure(Recording& recording, PyFunctionObject* function);
 void make_given_function(Recording& recording, PyObject* function, PyObject* real);
 // false: it is one, or a cell of one, and the capture is stopped
 bool is_no_stand_in(Recording& recording, PyObject* object);
+// Not a variable of the frame that the capture has taken up, which another one stands for.
+bool is_no_frame_cell(Recording& recording, PyObject* cell);
 // the same; a function or cell that the program keeps
 bool may_outlive(Recording& recording, PyObject* object);
 

@@ -30,6 +30,8 @@ struct KnownObjects {
   PyFunctionObject* proven_function = nullptr;
   bool proven_entered = false;
   std::unordered_set<PyObject*> proven_cells;
+  // Of the frame that the capture has taken up: others stand there, and nobody may reach these.
+  std::unordered_set<PyObject*> frame_cells;
 };
 
 void make_fresh(Recording& recording, PyObject* object);

@@ -219,7 +219,7 @@ bool read_reference(Recording& recording, PyObject* reference) {
 }
 
 bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index) {
-  if (is_withheld(recording, cell)) return false;
+  if (is_withheld(recording, cell) || !is_no_frame_cell(recording, cell)) return false;
   if (is_fresh(recording, cell) || !is_pinned(recording, cell))
     return true;  // cells of functions that this capture entered are made by it
   if (recording.journal.find(cell) != nullptr) return true;  // written here

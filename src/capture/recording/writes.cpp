@@ -254,7 +254,9 @@ bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject*
 
 bool before_cell_write(Recording& recording, PyObject* cell) {
   // Cells that are not pinned were made by this capture.
-  if (!is_no_stand_in(recording, cell)) return false;
+  if (!is_no_stand_in(recording, cell) || !is_no_frame_cell(recording, cell)) return false;
+  if (recording.known.given.contains(cell))
+    return before_replacing(recording, PyCell_GET(cell)) && recording.journal.cell(cell);
   if (!is_pinned(recording, cell)) return true;
   if (recording.known.proven_cells.count(cell) != 0)
     return stop(recording, BreakCode::kOutsideEffect,

@@ -11,6 +11,7 @@
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/policy/iterators.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
@@ -120,9 +121,34 @@ bool CaptureAttempt::give_up_broken(BreakCode otherwise) {
   return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(otherwise, {});
 }
 
+// Cells of the frame's own, of which others stand there, and iterators, which cannot be set back.
+bool CaptureAttempt::passes_through(Py_ssize_t argument) const {
+  if (call_.place == nullptr) return false;
+  PyObject* value = call_.arguments[argument];
+  return is_own_cell(argument) || iterator_kind(value) != nullptr || PyGen_CheckExact(value) ||
+         PyCoro_CheckExact(value);
+}
+
+bool CaptureAttempt::is_own_cell(Py_ssize_t argument) const {
+  const std::vector<size_t>& cells = call_.place->cells;
+  return std::find(cells.begin(), cells.end(), static_cast<size_t>(argument)) != cells.end();
+}
+
+Ref<> CaptureAttempt::pass_through(Py_ssize_t argument, const std::string& name, ArgumentSpec& spec) {
+  PyObject* value = call_.arguments[argument];
+  spec = ArgumentSpec::unread(value, name);
+  if (!is_own_cell(argument)) return Ref<>::share(value);
+  Ref<> cell = Ref<>::steal(PyCell_New(nullptr));
+  if (cell) make_given(recording_, cell.get());
+  return cell;
+}
+
 bool CaptureAttempt::describe_arguments() {
   const ArgumentNames names(function_);
-  if (call_.place != nullptr) entry_->given_slots_ = call_.place->given;
+  if (call_.place != nullptr) {
+    entry_->given_slots_ = call_.place->given;
+    for (size_t cell : call_.place->cells) recording_.known.frame_cells.insert(call_.arguments[cell]);
+  }
   for (Py_ssize_t i = 0; i < call_.total(); i++) {
     const std::string name =
         call_.place != nullptr ? ArgumentNames::slot(*call_.place, i)
@@ -131,7 +157,8 @@ bool CaptureAttempt::describe_arguments() {
             : ArgumentNames::keyword(PyTuple_GET_ITEM(call_.keywords, i - call_.positional));
     entry_->arguments_.emplace_back();
     ArgumentSpec spec;
-    Ref<> stands = ArgumentSpec::describe(call_.arguments[i], name, arguments_, spec);
+    Ref<> stands = passes_through(i) ? pass_through(i, name, spec)
+                                     : ArgumentSpec::describe(call_.arguments[i], name, arguments_, spec);
     entry_->arguments_.back() = std::move(spec);
     if (!stands) return give_up(BreakCode::kUnguardable, name);
     stand_ins_.push_back(std::move(stands));
@@ -162,11 +189,15 @@ Ref<> CaptureAttempt::run_frame() {
   auto* function = reinterpret_cast<PyFunctionObject*>(Py_NewRef(function_));
   cpython::initialise(frame, function, real->code, 0);
   size_t next = 0;
-  for (size_t i = 0; i < call_.place->given.size(); i++) {
+  for (size_t i = 0; i < call_.place->slots; i++) {
     PyObject* const own = real->localsplus[i];
     frame->localsplus[i] = Py_XNewRef(call_.place->given[i] ? stand_ins_[next++].get() : own);
   }
-  frame->stacktop = static_cast<int>(call_.place->given.size());
+  for (size_t i = 0; i < call_.place->cells.size(); i++) {
+    if (call_.place->given[call_.place->slots + i])
+      PyCell_Set(stand_ins_[call_.place->cells[i]].get(), stand_ins_[next++].get());
+  }
+  frame->stacktop = static_cast<int>(call_.place->slots);
   cpython::go_on_at(frame, cpython::code_start(real->code) + call_.place->unit);
   auto result = Ref<>::steal(interpret(thread, frame, false, *code));
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
@@ -217,8 +248,13 @@ bool CaptureAttempt::run_function() {
 
 bool CaptureAttempt::describe_results() {
   GivenContainers containers;
-  for (size_t i = 0; i < stand_ins_.size(); i++)
-    containers.add(stand_ins_[i].get(), call_.arguments[i], {i, {}});
+  for (size_t i = 0; i < stand_ins_.size(); i++) {
+    if (passes_through(static_cast<Py_ssize_t>(i))) {
+      containers.put(stand_ins_[i].get(), i);
+    } else {
+      containers.add(stand_ins_[i].get(), call_.arguments[i], {i, {}});
+    }
+  }
   std::vector<PyObject*> outputs;
   Rebuild::Capture describing{recording_, containers, outputs, {}, {}, 0};
   bool described = true;

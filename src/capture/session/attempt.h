@@ -37,6 +37,9 @@ class CaptureAttempt {
  private:
   // Each stage: false: the capture is given up.
   bool describe_arguments();
+  bool passes_through(Py_ssize_t argument) const;
+  bool is_own_cell(Py_ssize_t argument) const;
+  Ref<> pass_through(Py_ssize_t argument, const std::string& name, ArgumentSpec& spec);
   bool run_function();
   Ref<> call_function();
   Ref<> run_frame();

@@ -1,6 +1,7 @@
 // capture/session/callee_captures.cpp: serving frames that are about to start.
 #include "capture/session/callee_captures.h"
 
+#include "capture/cpython/cell_variable.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
@@ -207,13 +208,25 @@ struct FrameValues {
   std::vector<PyObject*> arguments;  // borrowed from the frame
 
   FrameValues(Frame* frame, const Instruction& next)
-      : place{frame, next.begin() - cpython::code_start(frame->code), {}} {
-    const int free = frame->code->co_nlocalsplus - frame->code->co_nfreevars;
+      : place{frame,
+              next.begin() - cpython::code_start(frame->code),
+              {},
+              {},
+              static_cast<size_t>(frame->stacktop)} {
+    const int locals = frame->code->co_nlocalsplus, free = locals - frame->code->co_nfreevars;
     for (int i = 0; i < frame->stacktop; i++) {
-      const bool is_free = i >= free && i < frame->code->co_nlocalsplus;
+      const bool is_free = i >= free && i < locals;
       PyObject* value = frame->localsplus[i];
       place.given.push_back(value != nullptr && !is_free);
-      if (place.given.back()) arguments.push_back(value);
+      if (!place.given.back()) continue;
+      if (i < locals && cpython::is_cell_variable(frame->code, i) && PyCell_Check(value))
+        place.cells.push_back(arguments.size());
+      arguments.push_back(value);
+    }
+    for (size_t i : place.cells) {
+      PyObject* content = PyCell_GET(arguments[i]);
+      place.given.push_back(content != nullptr);
+      if (content != nullptr) arguments.push_back(content);
     }
   }
   Call call() const { return {arguments.data(), static_cast<Py_ssize_t>(arguments.size()), nullptr, &place}; }
