@@ -10,6 +10,7 @@
 #include "capture/cpython/referents.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/policy/hidden_contents.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
@@ -157,6 +158,8 @@ bool read_argument(Recording& recording, PyObject* object, Sight sight) {
 
 bool read_contents(Recording& recording, PyObject* object) {
   if (object == nullptr || is_constant(object)) return true;
+  if (Argument* argument = find_argument(recording, object))
+    return read_argument_contents(recording, *argument);
   if (is_view(object)) return read_view(recording, object);
   if (never_changes(recording, object) || reads_freely(recording, object) ||
       recording.domain.is_tensor(object)) {
@@ -200,12 +203,14 @@ bool read_contents(Recording& recording, PyObject* object) {
   return read_instance(recording, object);
 }
 
-void pin_items(Recording& recording, PyObject* tuple) {
-  if (!is_pinned(recording, tuple)) return;
+bool pin_items(Recording& recording, PyObject* tuple) {
+  if (Argument* argument = find_argument(recording, tuple)) return reach_argument_items(recording, *argument);
+  if (!is_pinned(recording, tuple)) return true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
     PyObject* item = PyTuple_GET_ITEM(tuple, i);
     if (!is_constant(item)) pin(recording, item, {Origin::item, tuple, Ref<>::steal(PyLong_FromSsize_t(i))});
   }
+  return true;
 }
 
 bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
@@ -215,6 +220,11 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
   }
   // A key of the program's own class is hashed and compared.
   if (!is_constant(key) && !read_deep(recording, key)) return false;
+  if (Argument* argument = find_argument(recording, container)) {
+    return PyDict_Check(container) || PyAnySet_Check(container)
+               ? read_argument_member(recording, *argument, key)
+               : read_argument_item(recording, *argument, key);
+  }
   if (PyDict_CheckExact(container)) return read_dict_item(recording, container, key);
   if (PyODict_CheckExact(container)) return read_dict_item(recording, container, key);
   if (is_default_dict(container) && !is_fresh(recording, container)) {

@@ -23,7 +23,8 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key);
 bool read_index(Recording& recording, PyObject* key);
 // A special method of the object's type is about to be used.
 bool read_behaviour(Recording& recording, PyObject* object);
-void pin_items(Recording& recording, PyObject* tuple);
+// False: stopped, or an error is set.
+bool pin_items(Recording& recording, PyObject* tuple);
 
 bool is_default_dict(PyObject* object);
 bool is_deque(PyObject* object);

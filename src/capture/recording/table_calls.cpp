@@ -2,6 +2,7 @@
 #include "capture/recording/table_calls.h"
 
 #include "capture/policy/iterators.h"
+#include "capture/recording/argument_calls.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
@@ -100,6 +101,7 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
   Arguments all;
   if (self != nullptr) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
+  if (const std::optional<bool> read = before_argument_call(recording, function, all)) return *read;
   size_t called = all.size();
   if (known.calls.any()) {
     called = called_argument(recording, known.calls, all);

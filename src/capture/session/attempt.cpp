@@ -9,11 +9,14 @@
 #include "capture/cpython/error_scope.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
+#include "capture/recording/argument_operands.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/sources.h"
+#include "capture/recording/unread_value.h"
 #include "capture/recording/waiting_generators.h"
 #include "capture/session/plain_scope.h"
 
@@ -71,18 +74,17 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
       call_(call),
       options_(options),
       entry_(std::make_unique<Entry>()),
-      recording_(domain, capture_, entry_->guards_, stack_),
-      arguments_{options.varying != nullptr ? *options.varying : nothing_varies(),
-                 recording_,
-                 capture_,
-                 by_identity,
-                 {},
-                 {},
-                 {},
-                 0} {
-  recording_.varying = &arguments_.varying;
+      recording_(domain, capture_, entry_->guards_, stack_) {
+  recording_.varying = options.varying != nullptr ? options.varying : &nothing_varies();
   recording_.by_identity = &by_identity;
   capture_.has_effects = [this] { return !recording_.journal.empty(); };
+}
+
+// Objects of the program may have kept unread values, of which nothing is known from now on.
+CaptureAttempt::~CaptureAttempt() {
+  for (const Ref<>& kept : recording_.arguments.kept) {
+    if (is_unread(kept.get())) forget_argument(kept.get());
+  }
 }
 
 std::unique_ptr<Entry> CaptureAttempt::make() {
@@ -117,20 +119,25 @@ bool CaptureAttempt::give_up_broken(BreakCode otherwise) {
 }
 
 bool CaptureAttempt::describe_arguments() {
+  if (!prepare_unread_values()) return give_up(BreakCode::kInternal, {});
   const ArgumentNames names(function_);
+  const bool lazy = hands_to_python(function_);
   for (Py_ssize_t i = 0; i < call_.total(); i++) {
     const std::string name =
         i < call_.positional ? names.positional(i)
                              : ArgumentNames::keyword(PyTuple_GET_ITEM(call_.keywords, i - call_.positional));
-    entry_->arguments_.emplace_back();
-    ArgumentSpec spec;
-    Ref<> stands = ArgumentSpec::describe(call_.arguments[i], name, arguments_, spec);
-    entry_->arguments_.back() = std::move(spec);
-    if (!stands) return give_up(BreakCode::kUnguardable, name);
-    stand_ins_.push_back(std::move(stands));
+    Argument& argument = add_argument(recording_, call_.arguments[i], name);
+    if (!lazy) {
+      if (!stand_for(recording_, argument)) return give_up(BreakCode::kUnguardable, name);
+      stand_ins_.push_back(argument.stands);
+      continue;
+    }
+    argument.placeholder = make_unread(&argument);
+    if (!argument.placeholder) return give_up(BreakCode::kInternal, name);
+    recording_.arguments.kept.push_back(argument.placeholder);
+    recording_.arguments.are_lazy = true;
+    stand_ins_.push_back(argument.placeholder);
   }
-  if (!arguments_.repeated.empty())
-    return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
   return true;
 }
 
@@ -147,15 +154,19 @@ bool CaptureAttempt::run_function() {
   }
   leave(recording_);
   entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
-  for (const Ref<>& tensor : recording_.placed.tensors) arguments_.tensors.push_back(tensor.get());
-  for (PyObject* tensor : arguments_.tensors) {
-    if (is_pinned(recording_, tensor)) arguments_.repeated.insert(tensor);
+  GivenArguments& given_arguments = recording_.arguments;
+  tensors_ = given_arguments.tensors;
+  entry_->tensors_ = tensors_.size();
+  for (const Ref<>& tensor : recording_.placed.tensors) tensors_.push_back(tensor.get());
+  std::unordered_set<PyObject*>& repeated = given_arguments.repeated;
+  for (PyObject* tensor : tensors_) {
+    if (is_pinned(recording_, tensor)) repeated.insert(tensor);
   }
-  for (PyObject* tensor : recording_.wanted_by_identity) arguments_.repeated.insert(tensor);
-  for (PyObject* container : arguments_.copied) {
-    if (is_pinned(recording_, container)) arguments_.repeated.insert(container);
+  for (PyObject* tensor : recording_.wanted_by_identity) repeated.insert(tensor);
+  for (PyObject* container : given_arguments.copied) {
+    if (is_pinned(recording_, container)) repeated.insert(container);
   }
-  if (!arguments_.repeated.empty())
+  if (!repeated.empty())
     return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   if (!result_) return give_up(BreakCode::kException, "the function raises");
   if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
@@ -171,11 +182,8 @@ bool CaptureAttempt::run_function() {
 }
 
 bool CaptureAttempt::describe_results() {
-  GivenContainers containers;
-  for (size_t i = 0; i < stand_ins_.size(); i++)
-    containers.add(stand_ins_[i].get(), call_.arguments[i], {i, {}});
   std::vector<PyObject*> outputs;
-  Rebuild::Capture describing{recording_, containers, outputs, {}, {}};
+  Rebuild::Capture describing{recording_, outputs, {}, {}};
   entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
   if (entry_->result_ == Rebuild::kStopped || !entry_->effects_.describe(entry_->rebuild_, describing))
     return give_up(BreakCode::kUnguardable, "the result");
@@ -204,17 +212,19 @@ bool CaptureAttempt::lift_inputs() {
     entry_->guards_.add(PinnedTensorGuard{tensor, std::move(guard)}, tensor);
   }
   std::unordered_map<PyObject*, size_t> first;
-  for (size_t i = 0; i < arguments_.tensors.size(); i++)
-    entry_->first_of_.push_back(first.emplace(arguments_.tensors[i], i).first->second);
-  size_t next = 0;
+  for (size_t i = 0; i < tensors_.size(); i++)
+    entry_->first_of_.push_back(first.emplace(tensors_[i], i).first->second);
+  recording_.given_tensors.number_places();
+  auto next = recording_.given_tensors.order().begin();
   for (size_t i = 0; i < entry_->inputs_.size(); i++) {
     if (entry_->inputs_[i] != nullptr) continue;
-    while (entry_->first_of_[next] != next) next++;  // a tensor that was given twice is one input
-    entry_->given_.push_back({i, next++});
+    if (next == recording_.given_tensors.order().end())
+      return give_up(BreakCode::kInternal, "an input that no argument is");
+    entry_->given_.push_back({i, **next++});
   }
   // What stand-ins may not stand for.
-  const bool any_container = !arguments_.copied.empty();
-  if (any_container || !arguments_.tensors.empty()) {
+  const bool any_container = !recording_.arguments.copied.empty();
+  if (any_container || !tensors_.empty()) {
     for (const auto& [object, origin] : recording_.known.pinned) {
       if (any_container || domain_.is_tensor(object)) entry_->reached_.push_back(object);
     }
@@ -226,10 +236,9 @@ bool CaptureAttempt::lift_inputs() {
 bool CaptureAttempt::seal() {
   name_guards(recording_);
   entry_->note_lines(stack_);
-  const std::vector<PyObject*> given(
-      arguments_.tensors.begin(),
-      arguments_.tensors.end() - static_cast<ptrdiff_t>(recording_.placed.tensors.size()));
-  return entry_->guards_.seal(domain_, given) ||
+  for (const auto& argument : recording_.arguments.roots) argument->forget_call();
+  entry_->arguments_ = std::move(recording_.arguments.roots);
+  return entry_->guards_.seal(domain_, recording_.arguments.tensors) ||
          give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
 }
 

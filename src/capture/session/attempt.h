@@ -20,13 +20,16 @@ class CaptureAttempt {
 
   // Nothing: stopped() says why. A Python error is set only where the backend raised one.
   std::unique_ptr<Entry> make();
+  ~CaptureAttempt();
+  CaptureAttempt(const CaptureAttempt&) = delete;
+  CaptureAttempt& operator=(const CaptureAttempt&) = delete;
   const CaptureStop& stopped() const { return recording_.stopped; }
   const std::string& wanted_import() const { return recording_.wanted_import; }
   // What ended this one is known by now, and will not end another.
   bool wants_another() const { return recording_.cached.was_unsound; }
   // Arguments that are given twice, or that the function also reaches by itself: another attempt must give
   // them as they are.
-  const std::unordered_set<PyObject*>& one_and_the_same() const { return arguments_.repeated; }
+  const std::unordered_set<PyObject*>& one_and_the_same() const { return recording_.arguments.repeated; }
 
  private:
   // Each stage: false: the capture is given up.
@@ -48,9 +51,9 @@ class CaptureAttempt {
   const CaptureOptions& options_;
   std::unique_ptr<Entry> entry_;
   Recording recording_;
-  ArgumentsInCapture arguments_;
   std::vector<Ref<>> stand_ins_;
   Ref<> result_;
+  std::vector<PyObject*> tensors_;    // of the arguments, then those in places; borrowed
   std::vector<Ref<>> inputs_;         // of the tensor program; nothing for those that are arguments
   std::vector<std::string> sources_;  // of the inputs
 };
