@@ -15,8 +15,8 @@
 #include "capture/arguments/argument_paths.h"
 #include "capture/arguments/call.h"
 #include "capture/domain.h"
-#include "capture/guards/expected_value.h"
 #include "capture/guards/dynamism.h"
+#include "capture/guards/expected_value.h"
 
 namespace stator {
 
@@ -42,7 +42,8 @@ struct Argument {
         step(std::move(step)),
         depth(parent != nullptr ? parent->depth + 1 : 0),
         deep(parent != nullptr && parent->deep),
-        real(real) {}
+        real(real),
+        alive(Ref<>::share(real)) {}
 
   Kind kind = Kind::unread;
   Argument* parent;
@@ -59,7 +60,8 @@ struct Argument {
                // instances
   const PyTypeObject* object_type = nullptr;  // of an object; only compared
   bool weak = false;
-  bool is_real = false;  // number: a symbol, bound by each call
+  bool not_none = false;  // unread: it was asked whether it is None
+  bool is_real = false;   // number: a symbol, bound by each call
   uint32_t symbol = 0;
   size_t tensor = 0;  // its number among the tensors that the arguments bring
   std::unique_ptr<TensorGuard> guard;
@@ -75,7 +77,8 @@ struct Argument {
 
   // While the capture lasts.
   std::vector<Py_ssize_t> ends;  // items that are known by their distance from the end
-  PyObject* real;                // borrowed: the caller keeps it
+  PyObject* real;                // what the caller gave
+  Ref<> alive;                   // the same: another thread may take it out of its container
   Ref<> stands;                  // what stands for it once it is read
   Ref<> placeholder;             // what stood for it before
 
@@ -92,6 +95,8 @@ struct Argument {
   // The innermost part in which `value` differs, in words.
   std::string difference(PyObject* value, CallValues& values) const;
   ArgumentPath path() const;
+  // A call may be refused for it.
+  bool is_compared() const { return kind != Kind::unread || not_none; }
   // The capture is over.
   void forget_call();
 

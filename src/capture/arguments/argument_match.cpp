@@ -1,8 +1,8 @@
 // capture/arguments/argument_match.cpp: matching arguments with those of the capture.
 #include "capture/arguments/argument.h"
-#include "capture/objects/function_parts.h"
 #include "capture/arguments/plain_dict.h"
 #include "capture/guards/guard.h"
+#include "capture/objects/function_parts.h"
 
 namespace stator {
 
@@ -78,7 +78,7 @@ bool Argument::matches_children(PyObject* value, CallValues& values) const {
 bool Argument::matches(PyObject* value, CallValues& values) const {
   switch (kind) {
     case Kind::unread:
-      return true;
+      return !not_none || value != Py_None;
     case Kind::tensor:
       if (!guard->holds(value, values.bindings)) return false;
       values.tensors[tensor] = value;
@@ -152,6 +152,7 @@ ArgumentPath Argument::path() const {
 
 void Argument::forget_call() {
   real = nullptr;
+  alive = {};
   stands = {};
   placeholder = {};
   for (const auto& child : children) child->forget_call();

@@ -47,7 +47,7 @@ std::string Argument::type_name() const {
 std::string Argument::text() const {
   switch (kind) {
     case Kind::unread:
-      return name() + " is there";
+      return name() + (not_none ? " is not None" : " is there");
     case Kind::tensor:
       return name() + " is " + guard->expected();
     case Kind::constant:
@@ -70,7 +70,7 @@ std::string Argument::text() const {
 }
 
 std::string Argument::describe() const {
-  if (kind == Kind::unread && parent == nullptr) return {};
+  if (!is_compared() && parent == nullptr) return {};
   // The dictionary of an instance is no part that a program names.
   std::string all = step.kind != ArgumentStep::Kind::attributes ? text() : std::string();
   for (const auto& child : children) {

@@ -1,11 +1,13 @@
 // capture/recording/argument_operands.cpp: before each instruction, unread values that it looks at give way
 // to what stands for them.
 //
-// The default is strict: an instruction that is not listed here reads everything on the stack of its frame.
+// Each opcode is listed: one that is new does not compile.
 #include "capture/recording/argument_operands.h"
 
 #include <algorithm>
+#include <initializer_list>
 
+#include "capture/bytecode/arguments.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/traits.h"
 #include "capture/interpreter/calls.h"
@@ -63,15 +65,34 @@ bool read_before_call(Recording& recording, const Instruction& instruction, Fram
   return read_call_operands(recording, callable, has_self ? base + 1 : base + 2, sp);
 }
 
-// Methods of dictionaries that move values and look at none of them.
-bool only_moves_items(PyObject* callable) {
-  static const char* const names[] = {"get", "pop", "setdefault", "__contains__", "copy"};
-  PyObject* name = nullptr;
-  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && PyDescr_TYPE(callable) == &PyDict_Type)
-    name = PyDescr_NAME(callable);
-  return name != nullptr && std::any_of(std::begin(names), std::end(names), [&](const char* text) {
-           return PyUnicode_CompareWithASCIIString(name, text) == 0;
-         });
+bool is_method(PyObject* callable, PyTypeObject* type, std::initializer_list<const char*> names) {
+  if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) || PyDescr_TYPE(callable) != type) return false;
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    return PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), name) == 0;
+  });
+}
+
+// A container of the run, or one whose writes are journaled, keeps an unread value like any other.
+void keep_unread(Recording& recording, PyObject* container, PyObject* value) {
+  if (is_unread(value) || is_holder(recording, value)) add_holder(recording, container);
+}
+
+bool keeps_references(PyObject* container) {
+  return PyList_CheckExact(container) || PyDict_CheckExact(container);
+}
+
+void note_built(Recording& recording, PyObject* item) {
+  bool& holds = recording.arguments.builds_holder;
+  holds = holds || is_unread(item) || is_holder(recording, item);
+}
+
+// No code but that of the dictionary of attributes gets the value.
+bool stores_plainly(PyObject* owner, PyObject* name) {
+  if (PyModule_CheckExact(owner)) return true;
+  PyTypeObject* const type = Py_TYPE(owner);
+  if (PyType_Check(owner) || type->tp_setattro != PyObject_GenericSetAttr) return false;
+  PyObject* const on_type = _PyType_Lookup(type, name);
+  return on_type == nullptr || Py_TYPE(on_type)->tp_descr_set == nullptr;
 }
 
 }  // namespace
@@ -94,10 +115,16 @@ bool read_call_operands(Recording& recording, PyObject* callable, PyObject** arg
     return true;
   }
   if (!passing.empty() && passing.back() == recording.frame) passing.pop_back();
-  const bool moves = only_moves_items(callable);
+  const bool moves = is_method(callable, &PyDict_Type, {"get", "pop", "setdefault", "__contains__"});
+  const bool appends = end - arguments == 2 && PyList_CheckExact(arguments[0]) &&
+                       is_method(callable, &PyList_Type, {"append"});
   const bool hashes = Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
                       (PyType_IsSubtype(PyDescr_TYPE(callable), &PyDict_Type) ||
                        PyDescr_TYPE(callable) == &PySet_Type || PyDescr_TYPE(callable) == &PyFrozenSet_Type);
+  if (appends) {
+    keep_unread(recording, arguments[0], arguments[1]);
+    return true;
+  }
   for (PyObject** place = arguments; place != end; place++) {
     const bool is_self = place == arguments;
     if (!(moves && is_self     ? read_at(recording, *place)
@@ -105,10 +132,6 @@ bool read_call_operands(Recording& recording, PyObject* callable, PyObject** arg
                                : read_fully(recording, *place)))
       return false;
   }
-  // A copy, or a default that was kept.
-  if (moves && end != arguments && is_holder(recording, *arguments) &&
-      PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "copy") == 0)
-    return read_holder(recording, *arguments);
   return true;
 }
 
@@ -119,36 +142,43 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     add_holder(recording, sp[-1]);
   }
   const int argument = instruction.argument;
+  const auto read_each = [&](int first, int last) {
+    for (int i = first; i <= last; i++) {
+      if (!read_at(recording, sp[-i])) return false;
+    }
+    return true;
+  };
+  using enum Opcode;
   switch (instruction.opcode) {
-    case Opcode::LOAD_FAST:
+    case LOAD_FAST:
       settle_local(frame, argument);
       return true;
-    case Opcode::NOP:
-    case Opcode::POP_TOP:
-    case Opcode::PUSH_NULL:
-    case Opcode::COPY:
-    case Opcode::SWAP:
-    case Opcode::LOAD_CONST:
-    case Opcode::LOAD_FAST_AND_CLEAR:
-    case Opcode::LOAD_FAST_LOAD_FAST:
-    case Opcode::STORE_FAST:
-    case Opcode::STORE_FAST_LOAD_FAST:
-    case Opcode::STORE_FAST_STORE_FAST:
-    case Opcode::DELETE_FAST:
-    case Opcode::LOAD_CLOSURE:
-    case Opcode::LOAD_GLOBAL:
-    case Opcode::LOAD_DEREF:
-    case Opcode::MAKE_CELL:
-    case Opcode::COPY_FREE_VARS:
-    case Opcode::LOAD_ASSERTION_ERROR:
-    case Opcode::RESUME:
-    case Opcode::JUMP_FORWARD:
-    case Opcode::JUMP_BACKWARD:
-    case Opcode::JUMP_BACKWARD_NO_INTERRUPT:
-    case Opcode::RETURN_GENERATOR:
-    case Opcode::RETURN_CONST:
+    case NOP:
+    case POP_TOP:
+    case PUSH_NULL:
+    case COPY:
+    case SWAP:
+    case LOAD_CONST:
+    case LOAD_FAST_AND_CLEAR:
+    case LOAD_FAST_LOAD_FAST:
+    case STORE_FAST:
+    case STORE_FAST_LOAD_FAST:
+    case STORE_FAST_STORE_FAST:
+    case DELETE_FAST:
+    case LOAD_CLOSURE:
+    case LOAD_GLOBAL:
+    case LOAD_DEREF:
+    case MAKE_CELL:
+    case COPY_FREE_VARS:
+    case LOAD_ASSERTION_ERROR:
+    case RESUME:
+    case JUMP_FORWARD:
+    case JUMP_BACKWARD:
+    case JUMP_BACKWARD_NO_INTERRUPT:
+    case RETURN_GENERATOR:
+    case RETURN_CONST:
       return true;
-    case Opcode::RETURN_VALUE:
+    case RETURN_VALUE:
       // Whoever called the frame gets the value: the caller of the capture, or Python code.
       if (!given.passing.empty() && given.passing.back() == frame) given.passing.pop_back();
       if (frame == recording.first_frame ||
@@ -159,79 +189,203 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
       break;
   }
   if (!given.passing.empty() && given.passing.back() == frame) given.passing.pop_back();
-  switch (instruction.opcode) {
-    case Opcode::CALL:
-    case Opcode::CALL_KW:
-    case Opcode::CALL_FUNCTION_EX:
+  switch (instruction.opcode) {  // each opcode stands here: one that is new does not compile
+    case LOAD_FAST:
+    case NOP:
+    case POP_TOP:
+    case PUSH_NULL:
+    case COPY:
+    case SWAP:
+    case LOAD_CONST:
+    case LOAD_FAST_AND_CLEAR:
+    case LOAD_FAST_LOAD_FAST:
+    case STORE_FAST:
+    case STORE_FAST_LOAD_FAST:
+    case STORE_FAST_STORE_FAST:
+    case DELETE_FAST:
+    case LOAD_CLOSURE:
+    case LOAD_GLOBAL:
+    case LOAD_DEREF:
+    case MAKE_CELL:
+    case COPY_FREE_VARS:
+    case LOAD_ASSERTION_ERROR:
+    case RESUME:
+    case JUMP_FORWARD:
+    case JUMP_BACKWARD:
+    case JUMP_BACKWARD_NO_INTERRUPT:
+    case RETURN_GENERATOR:
+    case RETURN_CONST:
+    case RETURN_VALUE:
+    case END_FOR:
+    case END_SEND:
+    case DELETE_GLOBAL:
+    case DELETE_DEREF:
+    case STORE_GLOBAL:
+    case STORE_DEREF:
+    case MAKE_FUNCTION:
+    case SET_FUNCTION_ATTRIBUTE:
+      return true;
+    // They end the capture.
+    case LOAD_NAME:
+    case STORE_NAME:
+    case DELETE_NAME:
+    case LOAD_LOCALS:
+    case LOAD_FROM_DICT_OR_GLOBALS:
+    case LOAD_FROM_DICT_OR_DEREF:
+    case LOAD_CLASSDEREF:
+    case LOAD_BUILD_CLASS:
+    case SETUP_ANNOTATIONS:
+    case CALL_INTRINSIC_2:
+    case GET_AWAITABLE:
+    case GET_AITER:
+    case GET_ANEXT:
+    case END_ASYNC_FOR:
+    case ASYNC_GEN_WRAP:
+    case CHECK_EG_MATCH:
+    case PREP_RERAISE_STAR:
+    case BEFORE_ASYNC_WITH:
+    case IMPORT_STAR:
+    case PRINT_EXPR:
+    case EXTENDED_ARG:
+    case KW_NAMES:
+    case PRECALL:
+    case UNKNOWN:
+      return true;
+
+    case CALL:
+    case CALL_KW:
+    case CALL_FUNCTION_EX:
       return read_before_call(recording, instruction, frame, sp);
-    case Opcode::BUILD_TUPLE:
-    case Opcode::BUILD_LIST:
-      for (int i = 1; i <= argument; i++) {
-        if (is_holder(recording, sp[-i]) && !read_holder(recording, sp[-i])) return false;
-        given.builds_holder = given.builds_holder || is_unread(sp[-i]);
+
+    // What is built holds unread values.
+    case BUILD_TUPLE:
+    case BUILD_LIST:
+      for (int i = 1; i <= argument; i++) note_built(recording, sp[-i]);
+      return true;
+    case BUILD_MAP:
+      for (int i = 1; i <= 2 * argument; i += 2) {
+        if (!read_key(recording, sp[-i - 1])) return false;
+        note_built(recording, sp[-i]);
       }
       return true;
-    case Opcode::LIST_TO_TUPLE:
+    case BUILD_CONST_KEY_MAP:
+      for (int i = 2; i <= argument + 1; i++) note_built(recording, sp[-i]);
+      return true;
+    case LIST_TO_TUPLE:
       given.builds_holder = is_holder(recording, sp[-1]);
       return true;
-    case Opcode::LIST_EXTEND:
-    case Opcode::DICT_MERGE:
+    case CALL_INTRINSIC_1:
+      if (static_cast<Intrinsic>(argument) != Intrinsic::list_to_tuple) return read_top(recording, sp, 1);
+      given.builds_holder = is_holder(recording, sp[-1]);
+      return true;
+    case LIST_APPEND:
+      keep_unread(recording, sp[-1 - argument], sp[-1]);
+      return true;
+    case MAP_ADD:
+      if (!read_key(recording, sp[-2])) return false;
+      keep_unread(recording, sp[-2 - argument], sp[-1]);
+      return true;
+    case LIST_EXTEND:
+    case DICT_UPDATE:
+    case DICT_MERGE:
       if (!read_at(recording, sp[-1])) return false;
       if (is_holder(recording, sp[-1]) || find_argument(recording, sp[-1]) != nullptr)
         add_holder(recording, sp[-1 - argument]);
       return true;
-    case Opcode::LOAD_ATTR:
-    case Opcode::LOAD_METHOD:
-    case Opcode::POP_JUMP_IF_FALSE:
-    case Opcode::POP_JUMP_IF_TRUE:
-    case Opcode::POP_JUMP_IF_NONE:
-    case Opcode::POP_JUMP_IF_NOT_NONE:
-    case Opcode::JUMP_IF_FALSE_OR_POP:
-    case Opcode::JUMP_IF_TRUE_OR_POP:
-    case Opcode::UNARY_NOT:
-    case Opcode::TO_BOOL:
-    case Opcode::UNPACK_SEQUENCE:
-      return read_at(recording, sp[-1]);
-    case Opcode::UNARY_NEGATIVE:
-    case Opcode::UNARY_POSITIVE:
-    case Opcode::UNARY_INVERT:
-    case Opcode::GET_ITER:
-    case Opcode::FORMAT_SIMPLE:
-    case Opcode::CONVERT_VALUE:
-    case Opcode::STORE_DEREF:
-    case Opcode::STORE_GLOBAL:
-    case Opcode::YIELD_VALUE:
-    case Opcode::FOR_ITER:
-      return read_top(recording, sp, 1);
-    case Opcode::BINARY_SUBSCR:
+
+    case STORE_ATTR: {
+      if (!read_at(recording, sp[-1])) return false;
+      PyObject* const name = PyTuple_GET_ITEM(frame->code->co_names, argument);
+      return (stores_plainly(sp[-1], name) && !recording.domain.is_tensor(sp[-1])) ||
+             read_fully(recording, sp[-2]);
+    }
+    case STORE_SUBSCR:
+      if (!read_key(recording, sp[-1]) || !read_at(recording, sp[-2])) return false;
+      if (!keeps_references(sp[-2]) || PySlice_Check(sp[-1])) return read_fully(recording, sp[-3]);
+      keep_unread(recording, sp[-2], sp[-3]);
+      return true;
+    case DELETE_SUBSCR:
+      return read_key(recording, sp[-1]) && read_at(recording, sp[-2]);
+
+    case LOAD_ATTR:
+    case LOAD_METHOD:
+    case DELETE_ATTR:
+    case UNARY_NOT:
+    case TO_BOOL:
+    case POP_JUMP_IF_FALSE:
+    case POP_JUMP_IF_TRUE:
+    case JUMP_IF_FALSE_OR_POP:
+    case JUMP_IF_TRUE_OR_POP:
+    case UNPACK_SEQUENCE:
+    case FOR_ITER:
+    case BEFORE_WITH:
+    case IMPORT_FROM:
+    case GET_LEN:
+    case MATCH_MAPPING:
+    case MATCH_SEQUENCE:
+      return read_each(1, 1);
+    case POP_JUMP_IF_NONE:
+    case POP_JUMP_IF_NOT_NONE:
+      // Anything but None goes the same way.
+      if (Argument* unread = find_unread(sp[-1]);
+          unread != nullptr && !unread->stands && unread->real != Py_None) {
+        unread->not_none = true;
+        return true;
+      }
+      return read_each(1, 1);
+    case IS_OP:
+      return read_each(1, 2);
+    case LOAD_SUPER_ATTR:
+      return read_each(1, 3);
+    case BINARY_SUBSCR:
       if (!read_key(recording, sp[-1]) || !read_at(recording, sp[-2])) return false;
       return !is_holder(recording, sp[-2]) || !PySlice_Check(sp[-1]) || read_holder(recording, sp[-2]);
-    case Opcode::IS_OP:
-      return read_at(recording, sp[-1]) && read_at(recording, sp[-2]);
-    case Opcode::CONTAINS_OP:
+    case CONTAINS_OP:
       if (!read_key(recording, sp[-2]) || !read_at(recording, sp[-1])) return false;
       return !is_holder(recording, sp[-1]) || PyDict_CheckExact(sp[-1]) || read_holder(recording, sp[-1]);
-    case Opcode::BINARY_OP:
-    case Opcode::COMPARE_OP:
-    case Opcode::STORE_ATTR:
+
+    case UNARY_NEGATIVE:
+    case UNARY_POSITIVE:
+    case UNARY_INVERT:
+    case GET_ITER:
+    case GET_YIELD_FROM_ITER:
+    case UNPACK_EX:
+    case FORMAT_SIMPLE:
+    case CONVERT_VALUE:
+    case YIELD_VALUE:
+    case RERAISE:
+    case PUSH_EXC_INFO:
+    case POP_EXCEPT:
+      return read_top(recording, sp, 1);
+    case BINARY_OP:
+    case COMPARE_OP:
+    case FORMAT_WITH_SPEC:
+    case SEND:
+    case CHECK_EXC_MATCH:
+    case IMPORT_NAME:
+    case MATCH_KEYS:
       return read_top(recording, sp, 2);
-    case Opcode::BUILD_MAP:
-      for (int i = 1; i <= 2 * argument; i++) {
+    case BINARY_SLICE:
+    case MATCH_CLASS:
+    case CLEANUP_THROW:
+      return read_top(recording, sp, 3);
+    case STORE_SLICE:
+    case WITH_EXCEPT_START:
+      return read_top(recording, sp, 4);
+    case FORMAT_VALUE:
+      return read_top(recording, sp, has_format_spec(argument) ? 2 : 1);
+    case BUILD_STRING:
+    case BUILD_SLICE:
+    case RAISE_VARARGS:
+      return read_top(recording, sp, argument);
+    case BUILD_SET:
+      for (int i = 1; i <= argument; i++) {
         if (!read_key(recording, sp[-i])) return false;
       }
       return true;
-    case Opcode::BUILD_STRING:
-    case Opcode::BUILD_SLICE:
-      return read_top(recording, sp, argument);
-    case Opcode::LIST_APPEND:
-      return read_top(recording, sp, 1);
-    case Opcode::STORE_SUBSCR:
-      return read_key(recording, sp[-1]) && read_top(recording, sp, 3);
-    default:
-      break;
-  }
-  for (PyObject** place = cpython::stack_base(frame); place != sp; place++) {
-    if (*place != nullptr && !read_key(recording, *place)) return false;
+    case SET_ADD:
+    case SET_UPDATE:
+      return read_key(recording, sp[-1]);
   }
   return true;
 }

@@ -11,29 +11,18 @@ namespace {
 using Kind = Argument::Kind;
 using StepKind = ArgumentStep::Kind;
 
-// The instruction takes one item out and does not look at it.
+// The instruction takes one item out, or asks whether it is there, and does not look at it.
 bool moves_item(const Recording& recording) {
   switch (recording.at != nullptr ? recording.at->opcode : Opcode::NOP) {
     case Opcode::BINARY_SUBSCR:
     case Opcode::LOAD_ATTR:
     case Opcode::LOAD_METHOD:
       return true;
+    case Opcode::CONTAINS_OP:
+    case Opcode::MATCH_KEYS:
+      return true;
     case Opcode::CALL:
       return recording.arguments.gets_item;
-    default:
-      return false;
-  }
-}
-
-// The same of all items.
-bool moves_items(const Recording& recording) {
-  switch (recording.at != nullptr ? recording.at->opcode : Opcode::NOP) {
-    case Opcode::UNPACK_SEQUENCE:
-    case Opcode::LIST_EXTEND:
-    case Opcode::DICT_MERGE:
-      return true;
-    case Opcode::CALL_FUNCTION_EX:
-      return !recording.arguments.passing.empty() && recording.arguments.passing.back() == recording.frame;
     default:
       return false;
   }
@@ -46,8 +35,10 @@ Argument* find_argument(const Recording& recording, PyObject* object) {
   return found != recording.arguments.by_stand_in.end() ? found->second : nullptr;
 }
 
-Argument* find_unread(const Recording&, PyObject* object) {
-  return is_unread(object) ? argument_of(object) : nullptr;
+Argument* find_unread(PyObject* object) { return is_unread(object) ? argument_of(object) : nullptr; }
+
+bool is_argument_set(const Recording& recording, PyObject* object) {
+  return PySet_CheckExact(object) && find_argument(recording, object) != nullptr;
 }
 
 Argument& add_argument(Recording& recording, PyObject* value, std::string name) {
@@ -74,33 +65,12 @@ bool read_argument_length(Recording& recording, Argument& argument) {
   return true;
 }
 
-void read_argument_truth(Argument& argument) {
+bool read_argument_truth(Recording& recording, Argument& argument) {
+  // What the run wrote decides as well.
+  if (recording.journal.find(argument.stands.get()) != nullptr)
+    return read_argument_length(recording, argument);
   if (is_container(argument)) argument.is_empty = size_of(argument) == 0;
-}
-
-bool read_argument_contents(Recording& recording, Argument& argument) {
-  switch (recording.at != nullptr ? recording.at->opcode : Opcode::NOP) {
-    case Opcode::POP_JUMP_IF_FALSE:
-    case Opcode::POP_JUMP_IF_TRUE:
-    case Opcode::JUMP_IF_FALSE_OR_POP:
-    case Opcode::JUMP_IF_TRUE_OR_POP:
-    case Opcode::UNARY_NOT:
-    case Opcode::TO_BOOL:
-      // What the run wrote decides as well.
-      if (recording.journal.find(argument.stands.get()) == nullptr) {
-        read_argument_truth(argument);
-        return true;
-      }
-      return read_argument_length(recording, argument);
-    case Opcode::GET_LEN:
-      return read_argument_length(recording, argument);
-    case Opcode::GET_ITER:
-      if (argument.kind == Kind::dict) return reach_argument_items(recording, argument);
-      return read_argument_whole(recording, argument);
-    default:
-      return moves_items(recording) ? reach_argument_items(recording, argument)
-                                    : read_argument_whole(recording, argument);
-  }
+  return true;
 }
 
 // One item by its place, which the program counted from the end or from the front.
@@ -122,6 +92,10 @@ static bool read_place(Recording& recording, Argument& argument, Py_ssize_t at, 
   // Both ways to count meet in this item.
   if (from_end || known_from_end) argument.length = size_of(argument);
   return reach_item(recording, argument, {StepKind::item, at, {}}, lazily);
+}
+
+bool reach_argument_item(Recording& recording, Argument& argument, Py_ssize_t at) {
+  return read_place(recording, argument, at, false, true);
 }
 
 // `items[-3:]` and `items[:3]` of a sequence that has so many see only these; any other slice sees
@@ -177,9 +151,7 @@ bool read_argument_key(Recording& recording, Argument& argument, PyObject* given
     if (!argument.whole) argument.absent.push_back(Ref<>::share(key));
     return true;
   }
-  const bool asks_only = recording.at != nullptr && recording.at->opcode == Opcode::CONTAINS_OP;
-  return reach_item(recording, argument, {StepKind::key, 0, Ref<>::share(key)},
-                    asks_only || moves_item(recording));
+  return reach_item(recording, argument, {StepKind::key, 0, Ref<>::share(key)}, moves_item(recording));
 }
 
 bool read_argument_member(Recording& recording, Argument& argument, PyObject* item) {

@@ -4,12 +4,12 @@
 // are unread at first. So the arguments of a later call may be other objects, as long as they look alike in
 // what was read. Everything else is the object that was given, and so is what the function also reaches by
 // itself or is given twice: a copy of that would break aliasing.
-#include "capture/objects/function_parts.h"
 #include "capture/arguments/plain_dict.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/objects/function_parts.h"
 #include "capture/recording/argument_functions.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"

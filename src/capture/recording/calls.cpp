@@ -61,7 +61,9 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
     PyObject** const slot = &sp[has_keywords ? -2 : -1];
     if (!look_through(recording, callable) || !read_call_operands(recording, callable, slot, sp))
       return false;
-    if (!read_contents(recording, *slot) || (has_keywords && !read_contents(recording, sp[-1]))) return false;
+    // C code is given them read, by read_call_operands.
+    const auto read = hands_to_python(callable) ? &read_moved : &read_contents;
+    if (!read(recording, *slot) || (has_keywords && !read(recording, sp[-1]))) return false;
     if (!PyTuple_CheckExact(*slot)) {
       // Anything else is made a tuple by the call; done here, its items can be looked at before.
       if (Py_TYPE(*slot)->tp_iter == nullptr && !PySequence_Check(*slot))

@@ -2,7 +2,7 @@
 #include "capture/recording/table_calls.h"
 
 #include "capture/policy/iterators.h"
-#include "capture/recording/argument_calls.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
@@ -46,12 +46,25 @@ bool read_arguments(Recording& recording, const NativeCall& known, const Argumen
   return true;
 }
 
+// While a C function that gives an item, or says whether it is there, does not look at it.
+class ItemScope {
+ public:
+  explicit ItemScope(bool& flag) : flag_(flag) { flag_ = true; }
+  ~ItemScope() { flag_ = false; }
+  ItemScope(const ItemScope&) = delete;
+  ItemScope& operator=(const ItemScope&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 // An item is looked for, by hash or by comparison.
 bool before_item_read(Recording& recording, const Arguments& all, bool subscripts) {
   if (all.size() < 2) return true;  // raises
   if (!read_behaviour(recording, all[0])) return false;
+  const ItemScope moves(recording.arguments.gets_item);
   if (subscripts) return before_subscript(recording, all[0], all[1]);
-  if (PyDict_Check(all[0]) || Py_IS_TYPE(all[0], &PyDictProxy_Type))
+  if (PyDict_Check(all[0]) || Py_IS_TYPE(all[0], &PyDictProxy_Type) || is_argument_set(recording, all[0]))
     return read_subscript(recording, all[0], all[1]);
   return read_deep(recording, all[0]) && read_deep(recording, all[1]);
 }
@@ -101,7 +114,6 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
   Arguments all;
   if (self != nullptr) all.push_back(self);
   all.insert(all.end(), arguments, arguments + count);
-  if (const std::optional<bool> read = before_argument_call(recording, function, all)) return *read;
   size_t called = all.size();
   if (known.calls.any()) {
     called = called_argument(recording, known.calls, all);

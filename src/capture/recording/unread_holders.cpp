@@ -42,6 +42,7 @@ static bool holds_unread(PyObject* container) {
   return false;
 }
 
+// Items that a container of the arguments had at entry, and nobody asked for, stay as they are.
 bool read_holder(Recording& recording, PyObject* holder) {
   const Ref<> kept = Ref<>::share(holder);
   recording.arguments.holders.erase(holder);
@@ -50,7 +51,8 @@ bool read_holder(Recording& recording, PyObject* holder) {
     PyObject *key, *value;
     Py_ssize_t position = 0;
     while (PyDict_Next(holder, &position, &key, &value)) {
-      if (is_unread(value)) unread.emplace_back(Ref<>::share(key), Ref<>::share(value));
+      if (is_unread(value) && value != unread_item())
+        unread.emplace_back(Ref<>::share(key), Ref<>::share(value));
     }
     for (auto& [name, place] : unread) {
       PyObject* read = place.release();
@@ -60,8 +62,10 @@ bool read_holder(Recording& recording, PyObject* holder) {
     }
     return true;
   }
+  if (!PyTuple_Check(holder) && !PyList_Check(holder)) return true;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(holder); i++) {
-    if (!read_at(recording, PySequence_Fast_ITEMS(holder)[i])) return false;
+    PyObject*& item = PySequence_Fast_ITEMS(holder)[i];
+    if (item != unread_item() && !read_at(recording, item)) return false;
   }
   return true;
 }

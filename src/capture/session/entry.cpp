@@ -174,7 +174,7 @@ void Entry::note_lines(UserStack& stack) {
 }
 
 std::vector<UserFrame> Entry::guard_places() const {
-  const auto is_read = [](const auto& argument) { return argument->kind != Argument::Kind::unread; };
+  const auto is_read = [](const auto& argument) { return argument->is_compared(); };
   std::vector<LineId> ids(static_cast<size_t>(std::count_if(arguments_.begin(), arguments_.end(), is_read)),
                           defined_);
   ids.insert(ids.end(), guards_.lines().begin(), guards_.lines().end());
@@ -195,7 +195,7 @@ std::vector<UserFrame> Entry::guard_places() const {
 std::vector<std::string> Entry::guards() const {
   std::vector<std::string> all;
   for (const auto& argument : arguments_) {
-    if (argument->kind != Argument::Kind::unread) all.push_back(argument->describe());
+    if (argument->is_compared()) all.push_back(argument->describe());
   }
   for (std::string& text : guards_.describe()) all.push_back(std::move(text));
   all.insert(all.end(), symbol_guards_.begin(), symbol_guards_.end());
