@@ -444,3 +444,201 @@ def test_c_code_over_containers_of_arguments(function: Callable[..., Any]) -> No
     for a in values:
         for b in values:
             assert repr(compiled(list(a), list(b))) == repr(function(list(a), list(b))), (a, b)
+
+
+def many_kinds() -> list[Any]:
+    """What stands in the places of a frame: anything."""
+
+    def numbers() -> Any:
+        yield 1
+
+    generator = numbers()
+    next(generator)
+    return [
+        None,
+        5,
+        "text",
+        [1],
+        {"a": 1},
+        {1, 2},
+        (1, [2]),
+        iter([1, 2]),
+        generator,
+        enumerate([3]),
+        ValueError("no"),
+        collections,
+        many_kinds,
+        lambda: 1,
+        Plain(a=1),
+        Plain,
+        len,
+        [].append,
+        1.5,
+        b"b",
+        ...,
+        collections.deque([1]),
+        range(3),
+        memoryview(b"c"),
+    ]
+
+
+SINK = Plain(last=None, items=[], table={})
+LAST: Any = None
+
+
+def stores_attribute(x: int, value: Any) -> None:
+    SINK.last = value
+
+
+def stores_global(x: int, value: Any) -> None:
+    global LAST
+    LAST = value
+
+
+def stores_item(x: int, value: Any) -> None:
+    SINK.table["k"] = value
+
+
+def appends(x: int, value: Any) -> None:
+    SINK.items.append(value)
+
+
+def builds(x: int, value: Any) -> Any:
+    return [value, (value, {"v": value, x: [value]})], {"a": value}
+
+
+def through_calls(x: int, value: Any) -> Any:
+    def inner(*rest: Any, **named: Any) -> Any:
+        return rest[0], named["v"]
+
+    return inner(value, v=value)
+
+
+def through_cells(x: int, value: Any) -> Any:
+    def set_it() -> None:
+        nonlocal value
+        value = (value,)
+
+    set_it()
+    return value
+
+
+def not_none(x: int, value: Any) -> Any:
+    return value if value is not None else [value]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        stores_attribute,
+        stores_global,
+        stores_item,
+        appends,
+        builds,
+        through_calls,
+        through_cells,
+        lambda x, v: [v, v][x],
+        lambda x, v: {"k": v}["k"],
+        lambda x, v: (lambda a, b=v: b)(x),
+    ],
+)
+def test_values_of_any_kind_pass_through(function: Callable[..., Any]) -> None:
+    compiled = capture.Compiled(function)
+
+    def state(result: Any) -> Any:
+        return [result, SINK.last, SINK.table.get("k"), SINK.items[-1:], LAST]
+
+    for value in many_kinds():
+        ours, plain = state(compiled(1, value)), state(function(1, value))
+        assert repr(ours) == repr(plain)
+        assert ids(ours) == ids(plain)
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 1, [entry["guards"] for entry in compiled.entries]
+
+
+def ids(value: Any) -> Any:
+    """Containers of the function's own by what they hold, anything else by its identity."""
+    if isinstance(value, list | tuple) and not any(value == other for other in ([1], (1, [2]))):
+        return [ids(item) for item in value]
+    if type(value) is dict and value != {"a": 1}:
+        return {key: ids(item) for key, item in value.items()}
+    return id(value)
+
+
+def test_asked_whether_it_is_none() -> None:
+    compiled = capture.Compiled(not_none)
+    for value in many_kinds():
+        assert repr(compiled(1, value)) == repr(not_none(1, value))
+    assert len(compiled.entries) == 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, value: [value],
+        lambda x, value: SINK.items.append(value),
+        lambda x, value: SINK.table.__setitem__("k", value),
+    ],
+)
+def test_stored_values_are_read_where_they_are_used(function: Callable[..., Any]) -> None:
+    def reads(x: int, value: Any) -> Any:
+        made = function(x, value)
+        found = [made, SINK.items[-1:], SINK.table.get("k")]
+        return [len(v) if isinstance(v, list) else v for v in found], repr(found), sum(map(bool, found))
+
+    compiled = capture.Compiled(reads, limit=40)
+    for value in [3, [1], [], "a", [1], 3, 4, {"b": 1}, (1,), None]:
+        SINK.items, SINK.table = [], {}
+        ours = compiled(1, value)
+        SINK.items, SINK.table = [], {}
+        assert ours == reads(1, value)
+
+
+@pytest.mark.parametrize(
+    ("function", "alike"),
+    [
+        (lambda h: h.append(1), [[], [1], [1, 2], [None] * 50]),
+        (lambda h: h.extend([1, 2]), [[], [1], [1, 2], [None] * 50]),
+        (lambda h: h.__iadd__([1]), [[], [1], [1, 2]]),
+        (lambda h: h.__setitem__(1, 7), [[1, 2], [3, 4, 5], [None] * 9]),
+        (lambda h: h.insert(0, 7), [[1, 2], [3, 4], [None, {}]]),
+        (lambda h: h.pop(0), [[1, 2], [3, 4], [None, {}]]),
+        (lambda h: h.pop(), [[1, 2], [3, 4], [None, {}]]),
+        (lambda h: h.reverse(), [[1, 2], [3, 4], [None, {}]]),
+        (lambda h: h.clear(), [[1, 2], [3, 4], [None, {}]]),
+        (lambda h: (h.append(3), h[-1]), [[], [1], [2, 3]]),
+        (lambda b: b.__setitem__("y", 1), [{}, {"x": 1}, {"y": 2, "x": 1}]),
+        (lambda b: b.update(y=1) or b.get("z"), [{"x": 1}, {"x": []}, {"x": None}]),
+        (lambda b: b.pop("x"), [{"x": 1, "id": 2}, {"x": [], "id": 3}, {"x": None, "id": {}}]),
+        (lambda b: b.__delitem__("x"), [{"x": 1, "id": 2}, {"x": [], "id": 3}]),
+        (lambda b: b.setdefault("x", 5), [{"x": 1, "id": 2}, {"x": [], "z": 3}, {"x": "t"}]),
+        (lambda b: setattr(b, "x", 5), [Batch(1, 2), Batch([], "id"), Batch(None)]),
+        (lambda b: b.meta.append(1), [Batch(1, 2, []), Batch([], "id", [4]), Batch(None, 0, [5, 6])]),
+        (lambda s: s.add("new"), [{"a"}, {"b", "c"}, set()]),
+    ],
+)
+def test_writes_guard_no_more_than_they_need(function: Callable[..., Any], alike: list[Any]) -> None:
+    compiled = capture.Compiled(function)
+    for given in alike + alike[::-1]:
+        ours, plain = copy.deepcopy(given), copy.deepcopy(given)
+        assert repr(compiled(ours)) == repr(function(plain))
+        assert repr(ours) == repr(plain)
+    assert compiled.breaks == []
+    assert len(compiled.entries) == 1, [entry["guards"] for entry in compiled.entries]
+
+
+def test_pushed_out_items_with_finalizers() -> None:
+    class Dies:
+        def __del__(self) -> None:
+            log.append("dead")
+
+    log: list[str] = []
+
+    def function(items: list[Any]) -> int:
+        items[0] = 1
+        return len(log)
+
+    compiled = capture.Compiled(function)
+    for _ in range(2):
+        before = len(log)
+        assert compiled([Dies()]) == before + 1

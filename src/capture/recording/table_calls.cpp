@@ -8,6 +8,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/context_managers.h"
+#include "capture/recording/format_fields.h"
 #include "capture/recording/identities.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
@@ -124,6 +125,10 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
       return read_arguments(recording, known, all, called);
     case NativeEffect::shows:
     case NativeEffect::hashes:
+      if (method_name(function).starts_with("format") && !all.empty() && PyUnicode_Check(all[0]) &&
+          reads_attribute_in_field(all[0]))
+        return stop(recording, BreakCode::kUnknownFunction,
+                    "str.format() with a field that reads an attribute");
       for (PyObject* object : all) {
         if (!(known.effect == NativeEffect::shows ? may_be_shown(recording, object)
                                                   : before_hashing(recording, object)))

@@ -296,8 +296,12 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
   const bool has_key = count >= 2;
   if (PyDict_Check(self)) {
     if (has_key && method == "__setitem__") return before_key_write(recording, self, arguments[1]);
-    if (has_key && method == "setdefault")
-      return read_dict_item(recording, self, arguments[1]) && before_key_write(recording, self, arguments[1]);
+    if (has_key && method == "setdefault") {
+      recording.arguments.gets_item = true;  // what is there is given, and not looked at
+      const bool read = read_dict_item(recording, self, arguments[1]);
+      recording.arguments.gets_item = false;
+      return read && before_key_write(recording, self, arguments[1]);
+    }
     if (method == "update") return before_update(recording, self, arguments + 1, count - 1);
   } else if (PyList_Check(self)) {
     if (method == "append" || method == "extend" || method == "__iadd__")
