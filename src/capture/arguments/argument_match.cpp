@@ -68,6 +68,16 @@ bool Argument::matches_children(PyObject* value, CallValues& values) const {
     if (!matches_pairs(value, values)) return false;
     from = static_cast<size_t>(*length);
   }
+  if (kind == Kind::list || kind == Kind::tuple) {
+    // Items mostly stand in their order, and are constants: this is what long lists cost.
+    PyObject** const items = PySequence_Fast_ITEMS(value);
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+    for (; from < children.size(); from++) {
+      const Argument& child = *children[from];
+      if (child.kind != Kind::constant || child.step.kind != ArgumentStep::Kind::item) break;
+      if (child.step.index >= size || !child.expected.matches(items[child.step.index])) return false;
+    }
+  }
   for (size_t i = from; i < children.size(); i++) {
     PyObject* const item = children[i]->step.find(value);
     if (item == nullptr || !children[i]->matches(item, values)) return false;
