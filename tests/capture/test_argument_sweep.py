@@ -1,7 +1,8 @@
-"""tests/capture/test_argument_sweep.py: every way to read, over arguments: what was read is noticed, what was not is not.
+"""tests/capture/test_argument_sweep.py: every way to read, over arguments.
 
-The programs of test_opcode_reads (one a row of opcodes.def) and the readers of test_native_calls (every row of the
-tables of C functions) are run over the globals of their worlds; here the same data are arguments of the function.
+What was read is noticed, and what was not is not. The programs of test_opcode_reads (one a row of opcodes.def)
+and the readers of test_native_calls (every row of the tables of C functions) are run there over the globals of
+their worlds; here the same data are arguments of the function.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 import test_native_calls as native
 import test_opcode_reads as opcodes
 
@@ -159,7 +159,11 @@ def test_every_row_over_arguments(name: str) -> None:
                     w.inner.append(9)
             ours = compiled(*data[0]) if is_spread else compiled(data[0])
             plain = program(*data[1])
-            assert re.sub("0x[0-9a-f]+", "", ours) == re.sub("0x[0-9a-f]+", "", plain), (count, call, is_spread)
+            assert re.sub("0x[0-9a-f]+", "", ours) == re.sub("0x[0-9a-f]+", "", plain), (
+                count,
+                call,
+                is_spread,
+            )
             assert native.same(copy.copy(data[0]), data[1]) or "0x" in repr(data[0]), (count, call)
 
 
@@ -184,7 +188,7 @@ SIZES: dict[str, Callable[[Any], Any]] = {
     "contains": lambda c: c.__contains__(0),
     "list": lambda c: list(c),
     "tuple": lambda c: tuple(c),
-    "iteration": lambda c: [x for x in c],
+    "iteration": lambda c: [x for x in c],  # noqa: C416
     "star": lambda c: [*c],
     "call": lambda c: (lambda *a: a)(*c),
     "unpack": lambda c: (lambda: [(a, b) for a, *b in [c]])(),
@@ -243,7 +247,17 @@ def matched(c: Any) -> Any:
 
 
 OTHERS: dict[str, list[Any]] = {
-    "list": [[], [1], [1, [2]], [1, [2], 3], [1, [5], 3], [1, [2], 3, 4], [9, [2], 3], [0], [None, None, None]],
+    "list": [
+        [],
+        [1],
+        [1, [2]],
+        [1, [2], 3],
+        [1, [5], 3],
+        [1, [2], 3, 4],
+        [9, [2], 3],
+        [0],
+        [None, None, None],
+    ],
     "tuple": [(), (1,), (1, [2]), (1, [2], 3), (1, [5], 3), (1, [2], 3, 4), (9, [2], 3), (None, None, None)],
     "dict": [
         {},

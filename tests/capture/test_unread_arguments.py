@@ -419,13 +419,13 @@ def test_nested_deeply(depth: int) -> None:
         lambda a, b: sorted([a, b]),
         lambda a, b: [a, b] == [[], []],
         lambda a, b: str([a, b]),
-        lambda a, b: sum([a, b], []),
+        lambda a, b: sum([a, b], []),  # noqa: RUF017
         lambda a, b: a + b,
         lambda a, b: [*a, *b],
         lambda a, b: max(a, b),
         lambda a, b: a in [b],
         lambda a, b: f"{a} {b!r}",
-        lambda a, b: "%s" % (a,),
+        lambda a, b: "%s" % (a,),  # noqa: UP031
         lambda a, b: {1: a, 2: b} == {1: [], 2: b},
         lambda a, b: tuple(a) in {tuple(b): 1},
         lambda a, b: list(zip(a, b, strict=False)),
@@ -642,3 +642,29 @@ def test_pushed_out_items_with_finalizers() -> None:
     for _ in range(2):
         before = len(log)
         assert compiled([Dies()]) == before + 1
+
+
+@pytest.mark.parametrize("make", [list, tuple])
+@pytest.mark.parametrize(
+    "reader", [lambda h: sum(h), lambda h: h[5] * 3 + sum(h), lambda h: [x + 1 for x in h]]
+)
+def test_long_sequences(make: Callable[[Any], Any], reader: Callable[[Any], Any]) -> None:
+    """Many constants that were all read are compared as one block."""
+    size = 1_000
+    first = list(range(1_000_000, 1_000_000 + size))
+    compiled = capture.Compiled(reader, limit=40)
+    for _ in range(2):
+        assert compiled(make(list(first))) == reader(first)
+    assert len(compiled.entries) == 1
+    for index, value in ((0, 5), (size // 2, 6), (size - 1, 7), (5, 1_000_005.0), (5, True)):
+        items: list[Any] = list(first)
+        items[index] = value
+        assert repr(compiled(make(items))) == repr(reader(items))
+    for items in (first[:-1], [*first, 1], [0] * 6, []):
+        results = []
+        for run in (compiled, reader):
+            try:
+                results.append(repr(run(make(items))))
+            except IndexError as error:
+                results.append(repr(error))
+        assert results[0] == results[1]

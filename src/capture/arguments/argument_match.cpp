@@ -6,6 +6,12 @@
 
 namespace stator {
 
+// Its items stand among the keys, see pack().
+static bool is_packed(const Argument& argument) {
+  return !argument.keys.empty() &&
+         (argument.kind == Argument::Kind::list || argument.kind == Argument::Kind::tuple);
+}
+
 bool Argument::is_same(PyObject* value) const {
   return value == expected.object && (!weak || PyWeakref_GET_OBJECT(kept.get()) == value);
 }
@@ -62,8 +68,20 @@ bool Argument::matches_pairs(PyObject* dict, CallValues& values) const {
   });
 }
 
+// Of a list whose items are packed: the first one that differs from the constant, or as many as there are.
+// The length is compared by now.
+static size_t first_other(PyObject* sequence, const std::vector<Ref<>>& constants) {
+  PyObject** const items = PySequence_Fast_ITEMS(sequence);
+  size_t i = 0;
+  while (i < constants.size() &&
+         (items[i] == constants[i].get() || expect(constants[i].get()).matches(items[i])))
+    i++;
+  return i;
+}
+
 bool Argument::matches_children(PyObject* value, CallValues& values) const {
   size_t from = 0;
+  if (is_packed(*this)) return first_other(value, keys) == keys.size();
   if (kind == Kind::dict && whole) {  // the length is compared by now
     if (!matches_pairs(value, values)) return false;
     from = static_cast<size_t>(*length);
@@ -136,6 +154,12 @@ bool Argument::note_changes(PyObject* value, Varying& varying) const {
     case Kind::method: {
       if (!has_same_form(value)) return false;
       bool same = true;
+      for (size_t i = 0; is_packed(*this) && i < keys.size(); i++) {
+        PyObject* const item = PySequence_Fast_GET_ITEM(value, static_cast<Py_ssize_t>(i));
+        if (Py_TYPE(item) == Py_TYPE(keys[i].get()) &&
+            (PyLong_CheckExact(item) || PyFloat_CheckExact(item)) && !expect(keys[i].get()).matches(item))
+          varying.note_number(name() + "[" + std::to_string(i) + "]");
+      }
       for (const auto& child : children) {
         PyObject* const item = child->step.find(value);
         same = item != nullptr && child->note_changes(item, varying) && same;
@@ -160,7 +184,26 @@ ArgumentPath Argument::path() const {
   return path;
 }
 
+// A long list of constants, each of which was read, is kept as just that.
+static void pack(Argument& sequence) {
+  constexpr size_t kLong = 32;
+  auto& children = sequence.children;
+  if ((sequence.kind != Argument::Kind::list && sequence.kind != Argument::Kind::tuple) ||
+      children.size() < kLong || sequence.length != static_cast<Py_ssize_t>(children.size()))
+    return;
+  for (size_t i = 0; i < children.size(); i++) {
+    const Argument& child = *children[i];
+    if (child.kind != Argument::Kind::constant || child.step.kind != ArgumentStep::Kind::item ||
+        child.step.index != static_cast<Py_ssize_t>(i))
+      return;
+  }
+  for (const auto& child : children) sequence.keys.push_back(Ref<>::share(child->expected.object));
+  children.clear();
+  children.shrink_to_fit();
+}
+
 void Argument::forget_call() {
+  pack(*this);
   real = nullptr;
   alive = {};
   stands = {};

@@ -64,6 +64,7 @@ std::string Argument::text() const {
   if (kind == Kind::set && whole) return all + " with the same " + std::to_string(keys.size()) + " items";
   if (length) all += " with " + std::to_string(*length) + " items";
   if (is_empty && !length) all += *is_empty ? " without items" : " with items";
+  if ((kind == Kind::list || kind == Kind::tuple) && !keys.empty()) all += ", each the same constant";
   for (const Ref<>& key : members) all += ", with " + repr_of(key.get());
   for (const Ref<>& key : absent) all += ", without " + repr_of(key.get());
   return all;
