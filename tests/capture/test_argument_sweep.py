@@ -1,8 +1,8 @@
 """tests/capture/test_argument_sweep.py: every way to read, over arguments.
 
-What was read is noticed, and what was not is not. The programs of test_opcode_reads (one a row of opcodes.def)
-and the readers of test_native_calls (every row of the tables of C functions) are run there over the globals of
-their worlds; here the same data are arguments of the function.
+What was read is noticed, and what was not is not. The programs of test_opcode_reads (one a row of
+opcodes.def) and the readers of test_native_calls (every row of the tables of C functions) are run there over
+the globals of their worlds; here the same data are arguments of the function.
 """
 
 from __future__ import annotations

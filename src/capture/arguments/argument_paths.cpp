@@ -1,8 +1,8 @@
 // capture/arguments/argument_paths.cpp: finding a part of the arguments again.
 #include "capture/arguments/argument_paths.h"
 
-#include "capture/objects/function_parts.h"
 #include "capture/arguments/plain_dict.h"
+#include "capture/objects/function_parts.h"
 
 namespace stator {
 

@@ -12,6 +12,9 @@ bool read_operands(Recording& recording, const Instruction& instruction, cpython
                    PyObject** sp);
 // The arguments of a call, in place: Python code is handed them unread, C code is not.
 bool read_call_operands(Recording& recording, PyObject* callable, PyObject** arguments, PyObject** end);
+// The same for the instruction of a call.
+bool read_before_call(Recording& recording, const Instruction& instruction, cpython::Frame* frame,
+                      PyObject** sp);
 // Unread values reach Python code only: what this callable does first is to bind them to names.
 bool hands_to_python(PyObject* callable);
 

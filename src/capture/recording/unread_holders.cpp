@@ -27,6 +27,10 @@ void add_holder(Recording& recording, PyObject* object) {
     recording.arguments.kept.push_back(Ref<>::share(object));
 }
 
+void keep_unread(Recording& recording, PyObject* container, PyObject* value) {
+  if (is_unread(value) || is_holder(recording, value)) add_holder(recording, container);
+}
+
 static bool holds_unread(PyObject* container) {
   if (PyTuple_CheckExact(container) || PyList_CheckExact(container)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); i++) {

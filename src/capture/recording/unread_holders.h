@@ -19,6 +19,8 @@ bool read_holder(Recording& recording, PyObject* holder);
 
 bool is_holder(const Recording& recording, PyObject* object);
 void add_holder(Recording& recording, PyObject* object);
+// A list or dictionary keeps an unread value, or one that holds some, like any other.
+void keep_unread(Recording& recording, PyObject* container, PyObject* value);
 // A frame begins: its `*args` and `**kwargs` may hold unread values.
 void note_bound_holders(Recording& recording, cpython::Frame* frame);
 
