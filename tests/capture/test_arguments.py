@@ -173,4 +173,6 @@ def test_the_part_that_differs_is_named() -> None:
     compiled = capture.Compiled(lambda item: item.total())
     compiled(Item("a", [1]))
     compiled(Item("b", [1]))
-    assert compiled.misses == ["L[\"item\"].name == 'a'"]
+    assert compiled.misses == []  # the name was not read
+    compiled(Item("b", [1], 3))
+    assert compiled.misses == ['L["item"].factor == 2']

@@ -322,3 +322,17 @@ def test_every_row_reads_nested_data(name: str) -> None:
             ours, plain = compiled(), program(data[1])
             assert re.sub("0x[0-9a-f]+", "", ours) == re.sub("0x[0-9a-f]+", "", plain), (count, call)
             assert same(copy.copy(data[0]), data[1]) or "0x" in repr(data[0]), (count, call)
+
+
+@pytest.mark.parametrize(
+    "text", ["{0.value}", "{0.value:>3}", "{a.value!r}", "{{{b[0].value}}}", "{0!s:{0.value}}"]
+)
+def test_fields_that_read_attributes(text: str) -> None:
+    item = Item(4)
+    compiled = capture.Compiled(lambda: text.format(item, a=item, b=[item]))
+    for value in (4, 4, 5, 7):
+        item.value = value
+        assert compiled() == text.format(item, a=item, b=[item])
+    plain = capture.Compiled(lambda: f"{1}.{2.0:.2f}{{.}}")
+    assert plain() == plain() == "1.2.00{.}"
+    assert plain.breaks == []

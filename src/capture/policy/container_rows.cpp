@@ -15,8 +15,8 @@ constexpr Sees kHashes{nothing, everything, nothing};
 constexpr Calls kSortKey{-1, "key", 1, true, true};
 
 constexpr NativeRow kRows[] = {
-    {"builtins.list", "copy __len__ __iter__ __add__ __mul__ __rmul__ __reversed__ __class_getitem__", reads,
-     kItems},
+    {"builtins.list", "copy __iter__ __add__ __mul__ __rmul__ __reversed__ __class_getitem__", reads, kItems},
+    {"builtins.list", "__len__", reads, all_of(size)},
     {"builtins.list", "__new__", reads, kNothing},
     {"builtins.list", "__getitem__", reads_subscript},
     {"builtins.list", "index count __contains__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__", reads},
@@ -28,8 +28,9 @@ constexpr NativeRow kRows[] = {
     {"builtins.list", "sort", writes_self, {}, kSortKey},
 
     {"builtins.tuple",
-     "__add__ __class_getitem__ __getattribute__ __getnewargs__ __iter__ __len__ __mul__ __rmul__ __new__",
-     reads, kItems},
+     "__add__ __class_getitem__ __getattribute__ __getnewargs__ __iter__ __mul__ __rmul__ __new__", reads,
+     kItems},
+    {"builtins.tuple", "__len__", reads, all_of(size)},
     {"builtins.tuple", "__getitem__", reads_subscript},
     {"builtins.tuple", "__contains__ __eq__ __ge__ __gt__ __le__ __lt__ __ne__ count index", reads},
     {"builtins.tuple", "__repr__", shows},
@@ -40,7 +41,8 @@ constexpr NativeRow kRows[] = {
      "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __or__ __and__ __sub__ __xor__ __ror__ __rand__ __rsub__ "
      "__rxor__",
      reads},
-    {"builtins.set", "__len__ __iter__ __class_getitem__", reads, kItems},
+    {"builtins.set", "__iter__ __class_getitem__", reads, kItems},
+    {"builtins.set", "__len__", reads, all_of(size)},
     {"builtins.set", "__new__", reads, kNothing},
     {"builtins.set", "__repr__", shows},
     {"builtins.set",
@@ -61,8 +63,9 @@ constexpr NativeRow kRows[] = {
 
     {"builtins.dict", "get __contains__", reads_item},
     {"builtins.dict", "__getitem__", reads_subscript},
-    {"builtins.dict", "keys values items copy __len__ __iter__ __reversed__ __class_getitem__", reads,
-     kItems},
+    {"builtins.dict", "values items copy __class_getitem__", reads, kItems},
+    {"builtins.dict", "keys __iter__ __reversed__", reads, all_of(keys)},
+    {"builtins.dict", "__len__", reads, all_of(size)},
     {"builtins.dict", "__or__ __ror__", reads, all_of(pairs)},
     {"builtins.dict", "fromkeys", reads, {nothing, everything, nothing}},
     {"builtins.dict", "__new__", reads, kNothing},
@@ -72,7 +75,8 @@ constexpr NativeRow kRows[] = {
     {"builtins.dict", "pop setdefault __setitem__ __delitem__", writes_self, kHashes},
     {"builtins.dict", "popitem clear", writes_self, kKeeps},
 
-    {"collections.OrderedDict", "keys values items copy __iter__ __reversed__", reads, kItems},
+    {"collections.OrderedDict", "values items copy", reads, kItems},
+    {"collections.OrderedDict", "keys __iter__ __reversed__", reads, all_of(keys)},
     {"collections.OrderedDict", "__or__ __ror__", reads, all_of(pairs)},
     {"collections.OrderedDict", "fromkeys", reads, {nothing, everything, nothing}},
     {"collections.OrderedDict", "__eq__ __ne__", reads},

@@ -15,6 +15,9 @@ namespace stator {
 enum class Sight : uint8_t {
   everything,  // whatever C code may reach from it: items of items, the classes of instances
   items,       // which items it has
+  keys,        // the keys of a dictionary, not what it holds under them; of anything else: items
+  size,        // how many items it has
+  truth,       // whether it is true
   pairs,       // items of a mapping, or the items of items: what a dictionary is made of
   kind,        // of which class it is
   nothing,     // it is kept or passed on

@@ -141,8 +141,8 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
 
 bool Effects::describe(Rebuild& rebuild, Rebuild::Capture& capture) {
   for (Effect& effect : effects_) {
-    if (const GivenPath* path = capture.given.find(effect.target)) {
-      effect.path = *path;
+    if (std::optional<ArgumentPath> path = Rebuild::path_behind(capture.recording, effect.target)) {
+      effect.path = std::move(*path);
       effect.target = nullptr;
     } else if (!is_pinned(capture.recording, effect.target)) {
       return stop(capture.recording, BreakCode::kUnknownMutation, Py_TYPE(effect.target)->tp_name);

@@ -42,7 +42,7 @@ class Effects {
   struct Effect {
     Kind kind;
     PyObject* target = nullptr;  // pinned: the guards prove it; or found by path
-    GivenPath path;              // of a container of the arguments, where there is no target
+    ArgumentPath path;           // of a container of the arguments, where there is no target
     Ref<> key;                   // key, index or descriptor
     std::vector<Ref<>> finals;   // until describe()
     std::vector<size_t> values;  // steps of the rebuild; kNothing: it is emptied

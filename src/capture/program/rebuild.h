@@ -3,6 +3,7 @@
 #ifndef STATOR_CAPTURE_PROGRAM_REBUILD_H
 #define STATOR_CAPTURE_PROGRAM_REBUILD_H
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -18,13 +19,14 @@ class Rebuild {
   // While a capture is described.
   struct Capture {
     Recording& recording;
-    const GivenContainers& given;
     std::vector<PyObject*>& tensors;  // receives the outputs that the tensor program must have (borrowed)
     std::unordered_map<PyObject*, size_t> made;
     std::unordered_map<PyObject*, size_t> owners;  // of dictionaries of attributes: the instance's step
     size_t inside = 0;                             // of so many objects lies what is described
   };
   static constexpr size_t kStopped = SIZE_MAX;
+  // Where the part of the arguments stands that this object stands for, read or not; nothing: it is none.
+  static std::optional<ArgumentPath> path_behind(const Recording& recording, PyObject* value);
   // The step that makes `value`; kStopped: the capture is stopped.
   size_t add(PyObject* value, Capture& capture);
 
@@ -72,7 +74,7 @@ class Rebuild {
     PyObject* pinned = nullptr;
     newfunc construct = nullptr;      // tuple: of its class; instance: of the class that holds its items
     PyTypeObject* storage = nullptr;  // what fills it: list, dict, OrderedDict, set; or nothing
-    GivenPath path;                   // given
+    ArgumentPath path;                // given
     std::vector<size_t> parts;        // steps of the items; of a dictionary: keys and values in turn
     // instance: the step of its dictionary, where that is known by itself; iterator: its state
     size_t attributes = SIZE_MAX;

@@ -7,11 +7,13 @@
 #include "capture/cpython/type_dict.h"
 #include "capture/engine/native_stack.h"
 #include "capture/program/rebuild.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/plain_key.h"
+#include "capture/recording/unread_value.h"
 
 namespace stator {
 namespace {
@@ -57,6 +59,17 @@ bool is_default_dict(const PyTypeObject* type) {
 
 }  // namespace
 
+std::optional<ArgumentPath> Rebuild::path_behind(const Recording& recording, PyObject* value) {
+  const Argument* argument = is_unread(value) ? argument_of(value) : find_argument(recording, value);
+  if (argument != nullptr) return argument->path();
+  const auto& attributes = recording.arguments.tensor_attributes;
+  const auto found = attributes.find(value);
+  if (found == attributes.end()) return std::nullopt;
+  ArgumentPath path = found->second->path();
+  path.steps.push_back({ArgumentStep::Kind::attributes, 0, {}});
+  return path;
+}
+
 size_t Rebuild::add(PyObject* value, Capture& capture) {
   capture.inside++;
   const size_t step = describe(value, capture);
@@ -96,11 +109,12 @@ size_t Rebuild::describe(PyObject* value, Capture& capture) {
     whole_.push_back(index);
     return index;
   }
-  if (const GivenPath* path = capture.given.find(value)) {
+  if (std::optional<ArgumentPath> path = path_behind(recording, value)) {
     step.kind = Kind::given;
-    step.path = *path;
+    step.path = std::move(*path);
     return index;
   }
+  if (is_unread(value)) return stopped();
   if (PyLong_CheckExact(value) && is_identity(recording, value)) {
     stop(capture.recording, BreakCode::kUnguardable, "the identity of an object made here is kept");
     return kStopped;

@@ -290,7 +290,8 @@ bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* na
     if (!pin_class_attribute(recording, type, on_type, name)) return false;
     if (is_property(on_type)) return before_property(recording, on_type, owner);
     if (is_of_c(on_type)) return read_through(recording, on_type, owner, name);
-    if (PyTuple_Check(owner)) pin_items(recording, owner);  // the fields of named tuples
+    // The fields of named tuples.
+    if (PyTuple_Check(owner) && !pin_items(recording, owner)) return false;
     // A descriptor of the program's: its code is captured. One in C may look anywhere.
     if (Py_TYPE(on_type)->tp_descr_set != nullptr) {
       return is_fresh(recording, owner) || cpython::is_python_class(Py_TYPE(on_type)) ||

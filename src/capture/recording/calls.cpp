@@ -10,6 +10,7 @@
 #include "capture/cpython/type_dict.h"
 #include "capture/interpreter/calls.h"
 #include "capture/policy/native_table.h"
+#include "capture/recording/argument_operands.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_calls.h"
@@ -57,9 +58,12 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
   if (instruction.opcode == Opcode::CALL_FUNCTION_EX) {
     const bool has_keywords = (instruction.argument & 1) != 0;
     PyObject*& callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
-    if (!look_through(recording, callable)) return false;
     PyObject** const slot = &sp[has_keywords ? -2 : -1];
-    if (!read_contents(recording, *slot) || (has_keywords && !read_contents(recording, sp[-1]))) return false;
+    if (!look_through(recording, callable) || !read_call_operands(recording, callable, slot, sp))
+      return false;
+    // C code is given them read, by read_call_operands.
+    const auto read = hands_to_python(callable) ? &read_moved : &read_contents;
+    if (!read(recording, *slot) || (has_keywords && !read(recording, sp[-1]))) return false;
     if (!PyTuple_CheckExact(*slot)) {
       // Anything else is made a tuple by the call; done here, its items can be looked at before.
       if (Py_TYPE(*slot)->tp_iter == nullptr && !PySequence_Check(*slot))
@@ -97,7 +101,7 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
     return false;
   slots.values = arguments;
   slots.count = sp - arguments;
-  return look_through(recording, callable) &&
+  return look_through(recording, callable) && read_call_operands(recording, callable, arguments, sp) &&
          before_call_with(recording, callable, arguments, sp - arguments);
 }
 

@@ -10,11 +10,15 @@
 #include "capture/cpython/referents.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/policy/hidden_contents.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/operands.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/type_aliases.h"
+#include "capture/recording/unread_holders.h"
+#include "capture/recording/unread_value.h"
 
 namespace stator {
 namespace {
@@ -137,6 +141,8 @@ static bool read_kind_of(Recording& recording, PyObject* object) {
                                          : read_object(recording, object);
 }
 
+static bool read_outer(Recording& recording, PyObject* object);
+
 bool read_argument(Recording& recording, PyObject* object, Sight sight) {
   switch (sight) {
     case Sight::nothing:
@@ -149,6 +155,13 @@ bool read_argument(Recording& recording, PyObject* object, Sight sight) {
       [[fallthrough]];
     case Sight::items:
       return read_contents(recording, object);
+    case Sight::keys:
+      return object != nullptr && PyDict_Check(object) ? read_moved(recording, object)
+                                                       : read_contents(recording, object);
+    case Sight::size:
+      return object == nullptr || read_size(recording, object);
+    case Sight::truth:
+      return object == nullptr || read_truth(recording, object);
     case Sight::everything:
       return read_deep(recording, object);
   }
@@ -157,6 +170,22 @@ bool read_argument(Recording& recording, PyObject* object, Sight sight) {
 
 bool read_contents(Recording& recording, PyObject* object) {
   if (object == nullptr || is_constant(object)) return true;
+  if (is_unread(object))
+    return stop(recording, BreakCode::kUnguardable, "C code looks at an argument that was not read before");
+  Argument* const argument = find_argument(recording, object);
+  if (argument != nullptr && !read_argument_whole(recording, *argument)) return false;
+  if (is_holder(recording, object) && !read_holder(recording, object)) return false;
+  return argument != nullptr ? read_type(recording, Py_TYPE(object)) : read_outer(recording, object);
+}
+
+bool read_moved(Recording& recording, PyObject* object) {
+  if (object == nullptr || is_constant(object)) return true;
+  if (Argument* argument = find_argument(recording, object))
+    return read_type(recording, Py_TYPE(object)) && reach_argument_items(recording, *argument);
+  return read_outer(recording, object);
+}
+
+static bool read_outer(Recording& recording, PyObject* object) {
   if (is_view(object)) return read_view(recording, object);
   if (never_changes(recording, object) || reads_freely(recording, object) ||
       recording.domain.is_tensor(object)) {
@@ -200,12 +229,14 @@ bool read_contents(Recording& recording, PyObject* object) {
   return read_instance(recording, object);
 }
 
-void pin_items(Recording& recording, PyObject* tuple) {
-  if (!is_pinned(recording, tuple)) return;
+bool pin_items(Recording& recording, PyObject* tuple) {
+  if (Argument* argument = find_argument(recording, tuple)) return reach_argument_items(recording, *argument);
+  if (!is_pinned(recording, tuple)) return true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
     PyObject* item = PyTuple_GET_ITEM(tuple, i);
     if (!is_constant(item)) pin(recording, item, {Origin::item, tuple, Ref<>::steal(PyLong_FromSsize_t(i))});
   }
+  return true;
 }
 
 bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
@@ -215,6 +246,12 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
   }
   // A key of the program's own class is hashed and compared.
   if (!is_constant(key) && !read_deep(recording, key)) return false;
+  if (Argument* argument = find_argument(recording, container)) {
+    if (!read_type(recording, Py_TYPE(container))) return false;
+    return PyDict_Check(container) || PyAnySet_Check(container)
+               ? read_argument_member(recording, *argument, key)
+               : read_argument_item(recording, *argument, key);
+  }
   if (PyDict_CheckExact(container)) return read_dict_item(recording, container, key);
   if (PyODict_CheckExact(container)) return read_dict_item(recording, container, key);
   if (is_default_dict(container) && !is_fresh(recording, container)) {
@@ -231,7 +268,8 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
       return read_dict_item(recording, mapping, key);
     }
   }
-  return read_contents(recording, container);
+  // One item is taken out, and looked at where it is used.
+  return PyLong_CheckExact(key) ? read_moved(recording, container) : read_contents(recording, container);
 }
 
 // Sequences inside of an index become tensors by their values, also by those of tensors in them, which the

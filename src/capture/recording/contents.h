@@ -11,6 +11,8 @@ namespace stator {
 bool read_argument(Recording& recording, PyObject* object, Sight sight);
 // Which items it has, and its class; not what is inside of its items.
 bool read_contents(Recording& recording, PyObject* object);
+// Which items it holds: they are passed on, and looked at where they are used.
+bool read_moved(Recording& recording, PyObject* object);
 // Everything that C code may reach from it: for code that compares, formats, hashes or converts. Linear in
 // what is reached, and what was walked through is not walked through again until it is written to.
 bool read_deep(Recording& recording, PyObject* object);
@@ -23,7 +25,8 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key);
 bool read_index(Recording& recording, PyObject* key);
 // A special method of the object's type is about to be used.
 bool read_behaviour(Recording& recording, PyObject* object);
-void pin_items(Recording& recording, PyObject* tuple);
+// False: stopped, or an error is set.
+bool pin_items(Recording& recording, PyObject* tuple);
 
 bool is_default_dict(PyObject* object);
 bool is_deque(PyObject* object);

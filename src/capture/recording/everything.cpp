@@ -8,6 +8,7 @@
 #include "capture/cpython/referents.h"
 #include "capture/policy/hidden_contents.h"
 #include "capture/policy/iterators.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
@@ -93,7 +94,7 @@ bool read_deep(Recording& recording, PyObject* object) {
   if (object == nullptr || is_constant(object) || recording.walked.contains(object)) return true;
   if (recording.domain.is_tensor(object) || ends_walk(recording, object))
     return read_contents(recording, object);
-  if (holds_constants(object)) return true;
+  if (holds_constants(object) && find_argument(recording, object) == nullptr) return true;
   Objects left{object};
   WalkedObjects unknown;  // of this walk: nobody keeps their addresses
   while (!left.empty()) {

@@ -13,6 +13,7 @@
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/unread_holders.h"
 
 namespace stator {
 
@@ -79,6 +80,7 @@ void bound(Recording& recording, cpython::Frame* frame) {
         make_fresh(recording, given);
     }
   }
+  note_bound_holders(recording, frame);
   if (!(code->co_flags & CO_VARKEYWORDS)) return;
   const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
   if (PyObject* keywords = frame->localsplus[index]) make_fresh(recording, keywords);

@@ -2,6 +2,7 @@
 // place.
 #include "capture/recording/identities.h"
 
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
@@ -49,6 +50,14 @@ static size_t places_of(const Recording& recording, PyObject* constant, bool& gu
 // One object stays one where it can only have come from one place, or where every place must hold the same
 // object as now.
 bool before_identity(Recording& recording, PyObject* a, PyObject* b) {
+  if (a != b && PyTuple_Check(a) && PyTuple_Check(b) &&
+      (find_argument(recording, a) != nullptr || find_argument(recording, b) != nullptr)) {
+    for (PyObject* tuple : {a, b}) {
+      if (const Argument* argument = find_argument(recording, tuple))
+        recording.arguments.repeated.insert(argument->real);
+    }
+    return stop(recording, BreakCode::kUnguardable, "the identity of a tuple among the arguments");
+  }
   if (a != b && PyTuple_Check(a) && PyTuple_Check(b))
     return want_tuple_by_identity(recording, a) && want_tuple_by_identity(recording, b);
   // A symbol stands for a number that may be one that CPython keeps once, or the very object of the other.
@@ -74,7 +83,7 @@ bool read_identity(Recording& recording, PyObject* object) {
   if (!want_tuple_by_identity(recording, object)) return false;
   if (recording.domain.is_symbolic(object))
     return stop(recording, BreakCode::kSymbolicNumber, "the identity of a number");
-  if (recording.known.given.count(object) != 0)
+  if (is_of_call(recording, object) && !is_fresh(recording, object))
     return stop(recording, BreakCode::kUnguardable,
                 "the identity of an argument that is known by its contents");
   if (!is_known(recording, object))
@@ -113,11 +122,14 @@ static bool all_inside(PyObject* object, Visit&& visit) {
 
 bool before_showing(Recording& recording, PyObject* object) {
   if (is_constant(object) || recording.domain.is_tensor(object)) return true;
+  if (Argument* argument = find_argument(recording, object);
+      argument != nullptr && !read_argument_whole(recording, *argument))
+    return false;
   const PyTypeObject* type = Py_TYPE(object);
   const bool shows_address =
       (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
       PyFunction_Check(object) || PyGen_Check(object);
-  if (shows_address && reads_freely(recording, object))
+  if (shows_address && is_of_call(recording, object))
     return stop(recording, BreakCode::kUnguardable,
                 std::string("the address of a ") + type->tp_name + " is shown");
   // C code that puts an object into words asks its class how, and names that, or the function that it is.
@@ -136,9 +148,12 @@ bool before_showing(Recording& recording, PyObject* object) {
 
 bool before_hashing(Recording& recording, PyObject* object) {
   if (is_constant(object) || recording.domain.is_tensor(object)) return true;
+  if (Argument* argument = find_argument(recording, object);
+      argument != nullptr && !read_argument_whole(recording, *argument))
+    return false;
   const PyTypeObject* type = Py_TYPE(object);
   const bool hashes_address = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(object);
-  if (hashes_address && reads_freely(recording, object))
+  if (hashes_address && is_of_call(recording, object))
     return stop(recording, BreakCode::kUnguardable,
                 std::string("the address of a ") + type->tp_name + " is hashed");
   if (PyTuple_Check(object) || PyMethod_Check(object))

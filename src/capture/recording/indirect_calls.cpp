@@ -10,6 +10,7 @@
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
@@ -66,7 +67,7 @@ static bool is_of_this_call(const Recording& recording, PyObject* object) {
     if (!items) PyErr_Clear();
     return !items || is_of_this_call(recording, items.get());
   }
-  if (!PyTuple_CheckExact(object)) return reads_freely(recording, object);
+  if (!PyTuple_CheckExact(object)) return is_of_call(recording, object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
     if (is_of_this_call(recording, PyTuple_GET_ITEM(object, i))) return true;
   }
@@ -207,6 +208,10 @@ bool before_getter(Recording& recording, PyObject* getter, PyObject* const* argu
 }
 
 bool before_subscript(Recording& recording, PyObject* container, PyObject* key) {
+  if (find_argument(recording, container) != nullptr) {
+    expect_result(recording);
+    return read_subscript(recording, container, key);
+  }
   // A default dictionary makes what it misses, and keeps it.
   if (is_default_dict(container)) {
     PyObject* found = look_up(recording, container, key);

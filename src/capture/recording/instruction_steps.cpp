@@ -3,6 +3,7 @@
 
 #include "capture/bytecode/arguments.h"
 #include "capture/cpython/python_class.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
@@ -143,9 +144,16 @@ bool compare_identity(const InstructionAt& at) { return before_identity(at.recor
 
 bool contains(const InstructionAt& at) {
   PyObject *const item = at.top(2), *const container = at.top(1);
-  if (PyDict_Check(container) || Py_IS_TYPE(container, &PyDictProxy_Type))
+  if (PyDict_Check(container) || Py_IS_TYPE(container, &PyDictProxy_Type) ||
+      is_argument_set(at.recording, container))
     return read_hashed(at.recording, item) && read_subscript(at.recording, container, item);
   return read_deep(at.recording, container) && read_deep(at.recording, item);
+}
+
+// Keys of a dictionary are all that its iterator gives.
+bool iterate(const InstructionAt& at) {
+  return PyDict_Check(at.top(1)) ? read_moved(at.recording, at.top(1))
+                                 : read_contents(at.recording, at.top(1));
 }
 
 bool build_set(const InstructionAt& at) {

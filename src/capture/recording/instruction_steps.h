@@ -38,6 +38,7 @@ struct OperandStep {
 };
 
 constexpr OperandStep items(int operand) { return {&read_contents, operand}; }
+constexpr OperandStep moved_items(int operand) { return {&read_moved, operand}; }
 constexpr OperandStep everything(int operand) { return {&read_deep, operand}; }
 constexpr OperandStep members(int operand) { return {&read_members, operand}; }
 constexpr OperandStep hashed(int operand) { return {&read_hashed, operand}; }
@@ -77,6 +78,7 @@ bool append_item(const InstructionAt& at);
 bool add_member(const InstructionAt& at);
 bool add_pair(const InstructionAt& at);
 bool update_below(const InstructionAt& at);
+bool iterate(const InstructionAt& at);
 bool format_value(const InstructionAt& at);
 bool unpack_around(const InstructionAt& at);
 bool call(const InstructionAt& at);

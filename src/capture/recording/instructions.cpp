@@ -1,6 +1,7 @@
 // capture/recording/instructions.cpp: what each instruction reads and writes, asked for before it runs.
 #include "capture/recording/instructions.h"
 
+#include "capture/recording/argument_operands.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/instruction_steps.h"
 #include "capture/recording/paused_capture.h"
@@ -25,6 +26,7 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
   recording.pause.reset();
   if (recording.stopped.happened()) return stop(recording, *recording.stopped.code);
   if (!recording.pending.empty() && !take_pending(recording, sp)) return false;
+  if (recording.arguments.are_lazy && !read_operands(recording, instruction, frame, sp)) return false;
   if (!recording.cached.followed.empty() && !recording.cached.settle(frame, recording.journal.writes(), sp))
     return stop(recording, BreakCode::kSymbolicNumber,
                 "a function with a cache writes to an object that existed before");

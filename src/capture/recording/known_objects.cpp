@@ -3,6 +3,7 @@
 
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/method_wrapper.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
@@ -27,8 +28,13 @@ bool reads_freely(const Recording& recording, PyObject* object) {
   return is_fresh(recording, object) || recording.known.given.contains(object);
 }
 
+bool is_of_call(const Recording& recording, PyObject* object) {
+  return reads_freely(recording, object) || find_argument(recording, object) != nullptr;
+}
+
 bool is_writable(const Recording& recording, PyObject* object) {
-  return is_pinned(recording, object) || recording.known.given.contains(object);
+  return is_pinned(recording, object) || recording.known.given.contains(object) ||
+         find_argument(recording, object) != nullptr;
 }
 
 bool is_identity(const Recording& recording, PyObject* number) {
@@ -80,7 +86,7 @@ void pin(Recording& recording, PyObject* object, Origin origin) {
     note_constant(recording, object, origin.parent, origin.key.get());
     return;
   }
-  if (reads_freely(recording, object)) return;
+  if (is_of_call(recording, object)) return;
   // A function and its globals may each have been reached through the other: sources must end somewhere.
   const PyObject* parent = origin.parent;
   for (int i = 0; parent != nullptr && i < 8; i++) {
@@ -105,7 +111,7 @@ bool never_changes(const Recording& recording, PyObject* object) {
 }
 
 bool is_known(const Recording& recording, PyObject* object) {
-  return reads_freely(recording, object) || is_pinned(recording, object) || never_changes(recording, object);
+  return is_of_call(recording, object) || is_pinned(recording, object) || never_changes(recording, object);
 }
 
 void abandon(Recording& recording) {

@@ -1,9 +1,9 @@
 // capture/recording/known_objects.h: which objects a capture may read and write.
 //
-// Every object of the run is *fresh* (made in it: free to read and write), *given* (a container of the
-// arguments, guarded with the call: free to read), *pinned* (reached from the function through reads that are
-// guarded), constant, or unknown. Reading an unknown object's contents ends the capture, and so does writing
-// to an object that is neither fresh nor one whose writes the journal can undo.
+// Every object of the run is *fresh* (made in it: free to read and write), *given* (a tracer, or what stands
+// for a container of the arguments: see argument_reads.h), *pinned* (reached from the function through reads
+// that are guarded), constant, or unknown. Reading an unknown object's contents ends the capture, and so does
+// writing to an object that is neither fresh nor one whose writes the journal can undo.
 #ifndef STATOR_CAPTURE_RECORDING_KNOWN_OBJECTS_H
 #define STATOR_CAPTURE_RECORDING_KNOWN_OBJECTS_H
 
@@ -20,7 +20,7 @@ struct Recording;
 
 struct KnownObjects {
   std::unordered_set<PyObject*> fresh;
-  std::unordered_set<PyObject*> given;
+  std::unordered_set<PyObject*> given;  // tracers, their dictionaries, functions
   std::unordered_map<PyObject*, Origin> pinned;
   std::vector<Ref<>> kept;  // keeps addresses of fresh objects from being used again
   ConstantPlaces constants;
@@ -44,7 +44,10 @@ void note_constant(Recording& recording, PyObject* constant, PyObject* parent, P
 
 bool is_fresh(const Recording& recording, PyObject* object);
 bool is_pinned(const Recording& recording, PyObject* object);
+// Reads of it need no guard. No container of the arguments is of this kind.
 bool reads_freely(const Recording& recording, PyObject* object);
+// Fresh, or it stands for something that the call brings: another object in the next call.
+bool is_of_call(const Recording& recording, PyObject* object);
 bool is_writable(const Recording& recording, PyObject* object);
 bool never_changes(const Recording& recording, PyObject* object);
 // Its contents may be looked at: fresh, given, pinned, or of a kind that never changes.

@@ -1,10 +1,12 @@
 // capture/recording/operands.cpp: how far an instruction looks into its operands, beyond contents.h.
 #include "capture/recording/operands.h"
 
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
+#include "capture/recording/unread_holders.h"
 
 namespace stator {
 
@@ -15,13 +17,18 @@ bool read_class(Recording& recording, PyObject* object) {
   return read_behaviour(recording, object);
 }
 
+// What an argument holds is noted as far as it is asked for; the methods that answer are its class's.
 bool read_truth(Recording& recording, PyObject* object) {
+  if (Argument* argument = find_argument(recording, object))
+    return read_type(recording, Py_TYPE(object)) && read_argument_truth(recording, *argument);
   if (PyList_CheckExact(object)) return read_length(recording, object);
   read_class_of(recording, object);
   return read_contents(recording, object);
 }
 
 bool read_size(Recording& recording, PyObject* object) {
+  if (Argument* argument = find_argument(recording, object))
+    return read_type(recording, Py_TYPE(object)) && read_argument_length(recording, *argument);
   return PyList_CheckExact(object) ? read_length(recording, object) : read_contents(recording, object);
 }
 
@@ -55,7 +62,10 @@ bool read_members(Recording& recording, PyObject* container) {
 }
 
 bool read_mapping(Recording& recording, PyObject* mapping) {
-  if (!read_members(recording, mapping)) return false;
+  if (!(find_argument(recording, mapping) != nullptr || is_holder(recording, mapping)
+            ? read_moved(recording, mapping)
+            : read_members(recording, mapping)))
+    return false;
   if (PyDict_Check(mapping) || !is_heap_type(Py_TYPE(mapping))) return true;
   static PyObject* const keys = PyUnicode_InternFromString("keys");
   return read_attribute(recording, mapping, keys);

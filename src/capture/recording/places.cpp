@@ -82,7 +82,7 @@ static bool may_be_placed(const Recording& recording, PyObject* value) {
       if (!may_be_placed(recording, PyTuple_GET_ITEM(value, i))) return false;
     }
   }
-  return is_constant(value) || (!is_pinned(recording, value) && !reads_freely(recording, value) &&
+  return is_constant(value) || (!is_pinned(recording, value) && !is_of_call(recording, value) &&
                                 recording.by_identity->count(value) == 0);
 }
 
@@ -93,7 +93,7 @@ static Ref<> placed_tracer(Recording& recording, PyObject* value, const std::str
   Ref<> tracer = recording.capture.input(value, name, changing, guard);
   if (!tracer || !guard) return {};
   if (changing != 0) recording.has_symbols = true;
-  make_given_tensor(recording, tracer.get(), value, name);
+  make_given_tensor(recording, tracer.get(), value, name, true);
   recording.placed.tensors.push_back(Ref<>::share(value));
   return tracer;
 }

@@ -6,6 +6,7 @@
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/custom_gradients.h"
@@ -36,6 +37,8 @@ PyObject* look_up(Recording& recording, PyObject* dict, PyObject* key) {
 
 bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
   if (is_withheld(recording, dict)) return false;
+  if (Argument* argument = find_argument(recording, dict))
+    return read_argument_key(recording, *argument, given_key);
   if (reads_freely(recording, dict)) return true;
   const Ref<> plain = key_of(recording, given_key);
   PyObject* key = plain.get();
@@ -67,6 +70,7 @@ bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
 
 bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
   if (is_withheld(recording, dict)) return false;
+  if (Argument* argument = find_argument(recording, dict)) return read_argument_whole(recording, *argument);
   if (reads_freely(recording, dict)) return true;
   if (!is_pinned(recording, dict))
     return stop(recording, BreakCode::kUnguardable, "a dictionary of unknown origin is read");
@@ -97,6 +101,7 @@ bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
 
 bool read_list(Recording& recording, PyObject* list) {
   if (is_withheld(recording, list)) return false;
+  if (Argument* argument = find_argument(recording, list)) return read_argument_whole(recording, *argument);
   if (reads_freely(recording, list)) return true;
   if (!is_pinned(recording, list))
     return stop(recording, BreakCode::kUnguardable, "a list of unknown origin is read");
@@ -131,6 +136,7 @@ static bool note_list_item(Recording& recording, PyObject* list, PyObject* items
 
 bool read_length(Recording& recording, PyObject* list) {
   if (is_withheld(recording, list)) return false;
+  if (Argument* argument = find_argument(recording, list)) return read_argument_length(recording, *argument);
   if (reads_freely(recording, list)) return true;
   if (!is_pinned(recording, list))
     return stop(recording, BreakCode::kUnguardable, "a list of unknown origin is read");
@@ -143,6 +149,8 @@ bool read_length(Recording& recording, PyObject* list) {
 // One item, by a number: the other items may change.
 bool read_list_item(Recording& recording, PyObject* list, PyObject* index) {
   if (is_withheld(recording, list)) return false;
+  if (Argument* argument = find_argument(recording, list))
+    return read_contents(recording, index) && read_argument_item(recording, *argument, index);
   if (reads_freely(recording, list)) return true;
   if (!PyLong_CheckExact(index)) return read_list(recording, list) && read_contents(recording, index);
   if (!read_length(recording, list)) return false;
@@ -173,7 +181,7 @@ bool read_type(Recording& recording, PyTypeObject* type) {
 
 bool read_object(Recording& recording, PyObject* object) {
   if (!read_type(recording, Py_TYPE(object))) return false;
-  if (reads_freely(recording, object)) return true;
+  if (is_of_call(recording, object)) return true;
   if (object == reinterpret_cast<PyObject*>(recording.known.proven_function))
     return stop(recording, BreakCode::kUnguardable,
                 "an attribute of a function that may be made anew on every call");
@@ -239,6 +247,7 @@ bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int ind
 
 bool read_order(Recording& recording, PyObject* dict) {
   if (is_withheld(recording, dict)) return false;
+  if (Argument* argument = find_argument(recording, dict)) return read_argument_whole(recording, *argument);
   if (!cpython::order_is_readable())
     return stop(recording, BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
   if (recording.guards.has<OrderGuard>(dict)) return true;
@@ -255,6 +264,8 @@ bool read_order(Recording& recording, PyObject* dict) {
 
 bool read_items(Recording& recording, PyObject* container) {
   if (is_withheld(recording, container)) return false;
+  if (Argument* argument = find_argument(recording, container))
+    return read_argument_whole(recording, *argument);
   if (!is_pinned(recording, container)) {
     return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");

@@ -22,6 +22,7 @@
 #include "capture/recording/class_reads.h"
 #include "capture/recording/context_writes.h"
 #include "capture/recording/frame_states.h"
+#include "capture/recording/given_arguments.h"
 #include "capture/recording/given_tensors.h"
 #include "capture/recording/held_locks.h"
 #include "capture/recording/journal.h"
@@ -71,6 +72,7 @@ struct Recording {
   const Varying* varying = nullptr;
   const std::unordered_set<PyObject*>* by_identity = nullptr;  // tensors that are not read from their place
   PlacedValues placed;
+  GivenArguments arguments;
   GivenTensors given_tensors;
   std::unordered_map<PyObject*, PyObject*> given_functions;  // and their cells, to the real function
   std::unordered_set<PyObject*> wanted_by_identity;  // what the call brings and must be given as it is

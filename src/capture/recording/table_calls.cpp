@@ -2,11 +2,13 @@
 #include "capture/recording/table_calls.h"
 
 #include "capture/policy/iterators.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/context_managers.h"
+#include "capture/recording/format_fields.h"
 #include "capture/recording/identities.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
@@ -45,12 +47,25 @@ bool read_arguments(Recording& recording, const NativeCall& known, const Argumen
   return true;
 }
 
+// While a C function that gives an item, or says whether it is there, does not look at it.
+class ItemScope {
+ public:
+  explicit ItemScope(bool& flag) : flag_(flag) { flag_ = true; }
+  ~ItemScope() { flag_ = false; }
+  ItemScope(const ItemScope&) = delete;
+  ItemScope& operator=(const ItemScope&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 // An item is looked for, by hash or by comparison.
 bool before_item_read(Recording& recording, const Arguments& all, bool subscripts) {
   if (all.size() < 2) return true;  // raises
   if (!read_behaviour(recording, all[0])) return false;
+  const ItemScope moves(recording.arguments.gets_item);
   if (subscripts) return before_subscript(recording, all[0], all[1]);
-  if (PyDict_Check(all[0]) || Py_IS_TYPE(all[0], &PyDictProxy_Type))
+  if (PyDict_Check(all[0]) || Py_IS_TYPE(all[0], &PyDictProxy_Type) || is_argument_set(recording, all[0]))
     return read_subscript(recording, all[0], all[1]);
   return read_deep(recording, all[0]) && read_deep(recording, all[1]);
 }
@@ -110,6 +125,10 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
       return read_arguments(recording, known, all, called);
     case NativeEffect::shows:
     case NativeEffect::hashes:
+      if (method_name(function).starts_with("format") && !all.empty() && PyUnicode_Check(all[0]) &&
+          reads_attribute_in_field(all[0]))
+        return stop(recording, BreakCode::kUnknownFunction,
+                    "str.format() with a field that reads an attribute");
       for (PyObject* object : all) {
         if (!(known.effect == NativeEffect::shows ? may_be_shown(recording, object)
                                                   : before_hashing(recording, object)))

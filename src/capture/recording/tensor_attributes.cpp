@@ -21,9 +21,10 @@ namespace stator {
 static bool read_object_attribute(Recording& recording, PyObject* tensor, PyObject* name,
                                   PyObject* descriptor);
 
-void make_given_tensor(Recording& recording, PyObject* tracer, PyObject* real, const std::string& name) {
+void make_given_tensor(Recording& recording, PyObject* tracer, PyObject* real, const std::string& name,
+                       bool is_placed) {
   make_given(recording, tracer);
-  recording.given_tensors.add(tracer, real, name);
+  recording.given_tensors.add(tracer, real, name, is_placed);
 }
 
 // Another attempt gives the tensor as it is.
@@ -147,6 +148,9 @@ bool before_tensor_attribute_write(Recording& recording, PyObject* tensor, PyObj
     const Ref<> own = Ref<>::steal(PyObject_GenericGetDict(tensor, nullptr));
     if (!own) return false;
     make_given(recording, own.get());
+    const auto& by_tracer = recording.arguments.by_tracer;
+    if (const auto found = by_tracer.find(tensor); found != by_tracer.end())
+      recording.arguments.tensor_attributes.emplace(own.get(), found->second);
     if (value == nullptr && !read_given_attribute(recording, tensor, name)) return false;
     return before_dict_attribute_write(recording, own.get(), name, value);
   }

@@ -10,6 +10,7 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
@@ -22,6 +23,7 @@
 #include "capture/recording/sources.h"
 #include "capture/recording/symbols.h"
 #include "capture/recording/tensor_attributes.h"
+#include "capture/recording/unread_holders.h"
 
 namespace stator {
 namespace {
@@ -86,6 +88,7 @@ bool before_advancing(Recording& recording, PyObject* iterator) {
 // What is replaced may die, and run code as it does: in the middle of the function, not when its writes are
 // made.
 bool before_replacing(Recording& recording, PyObject* old) {
+  if (const Argument* argument = find_unread(old)) old = argument->real;
   if (old == nullptr || !cpython::has_finalizer(old)) return true;
   return stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
@@ -109,8 +112,14 @@ bool before_key_write(Recording& recording, PyObject* container, PyObject* given
 bool before_whole_write(Recording& recording, PyObject* container) {
   recording.walked.written(container);
   if (is_fresh(recording, container)) return true;
-  // What it becomes depends on what it was.
-  if (!read_contents(recording, container)) return false;
+  // What it becomes depends on what it was. Items of an argument that nobody looks at are found by their
+  // places.
+  if (find_argument(recording, container) != nullptr) {
+    if (!read_moved(recording, container)) return false;
+    if (!PyAnySet_Check(container)) add_holder(recording, container);
+  } else if (!read_contents(recording, container)) {
+    return false;
+  }
   if (PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) {
       if (!before_replacing(recording, PyList_GET_ITEM(container, i))) return false;
@@ -142,7 +151,10 @@ static bool before_list_write(Recording& recording, PyObject* list, PyObject* in
     PyErr_Clear();
     return before_whole_write(recording, list);
   }
-  if (!read_length(recording, list)) return false;
+  // An item of an argument must be there; how many stand behind it does not matter.
+  Argument* const argument = at >= 0 && at < PyList_GET_SIZE(list) ? find_argument(recording, list) : nullptr;
+  if (!(argument != nullptr ? reach_argument_item(recording, *argument, at) : read_length(recording, list)))
+    return false;
   if (at < 0) at += PyList_GET_SIZE(list);
   if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises
   return before_replacing(recording, PyList_GET_ITEM(list, at)) && recording.journal.list_item(list, at);
@@ -255,7 +267,7 @@ bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject*
 bool before_cell_write(Recording& recording, PyObject* cell) {
   // Cells that are not pinned were made by this capture.
   if (!is_no_stand_in(recording, cell) || !is_no_frame_cell(recording, cell)) return false;
-  if (recording.known.given.contains(cell))
+  if (find_argument(recording, cell) != nullptr)
     return before_replacing(recording, PyCell_GET(cell)) && recording.journal.cell(cell);
   if (!is_pinned(recording, cell)) return true;
   if (recording.known.proven_cells.count(cell) != 0)
@@ -286,8 +298,12 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
   const bool has_key = count >= 2;
   if (PyDict_Check(self)) {
     if (has_key && method == "__setitem__") return before_key_write(recording, self, arguments[1]);
-    if (has_key && method == "setdefault")
-      return read_dict_item(recording, self, arguments[1]) && before_key_write(recording, self, arguments[1]);
+    if (has_key && method == "setdefault") {
+      recording.arguments.gets_item = true;  // what is there is given, and not looked at
+      const bool read = read_dict_item(recording, self, arguments[1]);
+      recording.arguments.gets_item = false;
+      return read && before_key_write(recording, self, arguments[1]);
+    }
     if (method == "update") return before_update(recording, self, arguments + 1, count - 1);
   } else if (PyList_Check(self)) {
     if (method == "append" || method == "extend" || method == "__iadd__")

@@ -11,12 +11,14 @@
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
-#include "capture/policy/iterators.h"
+#include "capture/recording/argument_operands.h"
+#include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/sources.h"
+#include "capture/recording/unread_value.h"
 #include "capture/recording/waiting_generators.h"
 #include "capture/session/plain_scope.h"
 
@@ -74,18 +76,17 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
       call_(call),
       options_(options),
       entry_(std::make_unique<Entry>()),
-      recording_(domain, capture_, entry_->guards_, stack_),
-      arguments_{options.varying != nullptr ? *options.varying : nothing_varies(),
-                 recording_,
-                 capture_,
-                 by_identity,
-                 {},
-                 {},
-                 {},
-                 0} {
-  recording_.varying = &arguments_.varying;
+      recording_(domain, capture_, entry_->guards_, stack_) {
+  recording_.varying = options.varying != nullptr ? options.varying : &nothing_varies();
   recording_.by_identity = &by_identity;
   capture_.has_effects = [this] { return !recording_.journal.empty(); };
+}
+
+// Objects of the program may have kept unread values, of which nothing is known from now on.
+CaptureAttempt::~CaptureAttempt() {
+  for (const Ref<>& kept : recording_.arguments.kept) {
+    if (is_unread(kept.get())) forget_argument(kept.get());
+  }
 }
 
 std::unique_ptr<Entry> CaptureAttempt::make() {
@@ -121,30 +122,23 @@ bool CaptureAttempt::give_up_broken(BreakCode otherwise) {
   return broken != nullptr ? give_up(broken->code, broken->detail) : give_up(otherwise, {});
 }
 
-// Cells of the frame's own, of which others stand there, and iterators, which cannot be set back.
-bool CaptureAttempt::passes_through(Py_ssize_t argument) const {
-  if (call_.place == nullptr) return false;
-  PyObject* value = call_.arguments[argument];
-  return is_own_cell(argument) || iterator_kind(value) != nullptr || PyGen_CheckExact(value) ||
-         PyCoro_CheckExact(value);
-}
-
 bool CaptureAttempt::is_own_cell(Py_ssize_t argument) const {
+  if (call_.place == nullptr) return false;
   const std::vector<size_t>& cells = call_.place->cells;
   return std::find(cells.begin(), cells.end(), static_cast<size_t>(argument)) != cells.end();
 }
 
-Ref<> CaptureAttempt::pass_through(Py_ssize_t argument, const std::string& name, ArgumentSpec& spec) {
-  PyObject* value = call_.arguments[argument];
-  spec = ArgumentSpec::unread(value, name);
-  if (!is_own_cell(argument)) return Ref<>::share(value);
+// Another cell stands for one of the frame's own; what it holds is an argument by itself.
+Ref<> CaptureAttempt::stand_for_cell(Argument& argument) {
   Ref<> cell = Ref<>::steal(PyCell_New(nullptr));
-  if (cell) make_given(recording_, cell.get());
+  if (cell) recording_.arguments.by_stand_in.emplace(cell.get(), &argument);
   return cell;
 }
 
 bool CaptureAttempt::describe_arguments() {
+  if (!prepare_unread_values()) return give_up(BreakCode::kInternal, {});
   const ArgumentNames names(function_);
+  const bool lazy = call_.place != nullptr || hands_to_python(function_);
   if (call_.place != nullptr) {
     entry_->given_slots_ = call_.place->given;
     for (size_t cell : call_.place->cells) recording_.known.frame_cells.insert(call_.arguments[cell]);
@@ -155,16 +149,23 @@ bool CaptureAttempt::describe_arguments() {
         : i < call_.positional
             ? names.positional(i)
             : ArgumentNames::keyword(PyTuple_GET_ITEM(call_.keywords, i - call_.positional));
-    entry_->arguments_.emplace_back();
-    ArgumentSpec spec;
-    Ref<> stands = passes_through(i) ? pass_through(i, name, spec)
-                                     : ArgumentSpec::describe(call_.arguments[i], name, arguments_, spec);
-    entry_->arguments_.back() = std::move(spec);
-    if (!stands) return give_up(BreakCode::kUnguardable, name);
-    stand_ins_.push_back(std::move(stands));
+    Argument& argument = add_argument(recording_, call_.arguments[i], name);
+    if (is_own_cell(i)) {
+      stand_ins_.push_back(stand_for_cell(argument));
+      if (!stand_ins_.back()) return give_up(BreakCode::kInternal, name);
+      continue;
+    }
+    if (!lazy) {
+      if (!stand_for(recording_, argument)) return give_up(BreakCode::kUnguardable, name);
+      stand_ins_.push_back(argument.stands);
+      continue;
+    }
+    argument.placeholder = make_unread(&argument);
+    if (!argument.placeholder) return give_up(BreakCode::kInternal, name);
+    recording_.arguments.kept.push_back(argument.placeholder);
+    recording_.arguments.are_lazy = true;
+    stand_ins_.push_back(argument.placeholder);
   }
-  if (!arguments_.repeated.empty())
-    return give_up(BreakCode::kUnguardable, "one list or dictionary is given twice");
   return true;
 }
 
@@ -219,15 +220,19 @@ bool CaptureAttempt::run_function() {
     PyErr_Clear();
   }
   entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
-  for (const Ref<>& tensor : recording_.placed.tensors) arguments_.tensors.push_back(tensor.get());
-  for (PyObject* tensor : arguments_.tensors) {
-    if (is_pinned(recording_, tensor)) arguments_.repeated.insert(tensor);
+  GivenArguments& given_arguments = recording_.arguments;
+  tensors_ = given_arguments.tensors;
+  entry_->tensors_ = tensors_.size();
+  for (const Ref<>& tensor : recording_.placed.tensors) tensors_.push_back(tensor.get());
+  std::unordered_set<PyObject*>& repeated = given_arguments.repeated;
+  for (PyObject* tensor : tensors_) {
+    if (is_pinned(recording_, tensor)) repeated.insert(tensor);
   }
-  for (PyObject* tensor : recording_.wanted_by_identity) arguments_.repeated.insert(tensor);
-  for (PyObject* container : arguments_.copied) {
-    if (is_pinned(recording_, container)) arguments_.repeated.insert(container);
+  for (PyObject* tensor : recording_.wanted_by_identity) repeated.insert(tensor);
+  for (PyObject* container : given_arguments.copied) {
+    if (is_pinned(recording_, container)) repeated.insert(container);
   }
-  if (!arguments_.repeated.empty())
+  if (!repeated.empty())
     return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
   if (!result_ && !ends_early) return give_up(BreakCode::kException, "the function raises");
   if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
@@ -247,16 +252,8 @@ bool CaptureAttempt::run_function() {
 }
 
 bool CaptureAttempt::describe_results() {
-  GivenContainers containers;
-  for (size_t i = 0; i < stand_ins_.size(); i++) {
-    if (passes_through(static_cast<Py_ssize_t>(i))) {
-      containers.put(stand_ins_[i].get(), i);
-    } else {
-      containers.add(stand_ins_[i].get(), call_.arguments[i], {i, {}});
-    }
-  }
   std::vector<PyObject*> outputs;
-  Rebuild::Capture describing{recording_, containers, outputs, {}, {}, 0};
+  Rebuild::Capture describing{recording_, outputs, {}, {}, 0};
   bool described = true;
   if (recording_.end.reached) {
     const bool has_frame = call_.place != nullptr || options_.by_structure;
@@ -293,17 +290,19 @@ bool CaptureAttempt::lift_inputs() {
     entry_->guards_.add(PinnedTensorGuard{tensor, std::move(guard)}, tensor);
   }
   std::unordered_map<PyObject*, size_t> first;
-  for (size_t i = 0; i < arguments_.tensors.size(); i++)
-    entry_->first_of_.push_back(first.emplace(arguments_.tensors[i], i).first->second);
-  size_t next = 0;
+  for (size_t i = 0; i < tensors_.size(); i++)
+    entry_->first_of_.push_back(first.emplace(tensors_[i], i).first->second);
+  recording_.given_tensors.number_places();
+  auto next = recording_.given_tensors.order().begin();
   for (size_t i = 0; i < entry_->inputs_.size(); i++) {
     if (entry_->inputs_[i] != nullptr) continue;
-    while (entry_->first_of_[next] != next) next++;  // a tensor that was given twice is one input
-    entry_->given_.push_back({i, next++});
+    if (next == recording_.given_tensors.order().end())
+      return give_up(BreakCode::kInternal, "an input that no argument is");
+    entry_->given_.push_back({i, **next++});
   }
   // What stand-ins may not stand for.
-  const bool any_container = !arguments_.copied.empty();
-  if (any_container || !arguments_.tensors.empty()) {
+  const bool any_container = !recording_.arguments.copied.empty();
+  if (any_container || !tensors_.empty()) {
     for (const auto& [object, origin] : recording_.known.pinned) {
       if (any_container || domain_.is_tensor(object)) entry_->reached_.push_back(object);
     }
@@ -315,10 +314,9 @@ bool CaptureAttempt::lift_inputs() {
 bool CaptureAttempt::seal() {
   name_guards(recording_);
   entry_->note_lines(stack_);
-  const std::vector<PyObject*> given(
-      arguments_.tensors.begin(),
-      arguments_.tensors.end() - static_cast<ptrdiff_t>(recording_.placed.tensors.size()));
-  return entry_->guards_.seal(domain_, given) ||
+  for (const auto& argument : recording_.arguments.roots) argument->forget_call();
+  entry_->arguments_ = std::move(recording_.arguments.roots);
+  return entry_->guards_.seal(domain_, recording_.arguments.tensors) ||
          give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
 }
 

@@ -26,20 +26,22 @@ class CaptureAttempt {
     recording_.end.number = instruction;
     return make();
   }
+  ~CaptureAttempt();
+  CaptureAttempt(const CaptureAttempt&) = delete;
+  CaptureAttempt& operator=(const CaptureAttempt&) = delete;
   const CaptureStop& stopped() const { return recording_.stopped; }
   const std::string& wanted_import() const { return recording_.wanted_import; }
   // What ended this one is known by now, and will not end another.
   bool wants_another() const { return recording_.cached.was_unsound; }
   // Arguments that are given twice, or that the function also reaches by itself: another attempt must give
   // them as they are.
-  const std::unordered_set<PyObject*>& one_and_the_same() const { return arguments_.repeated; }
+  const std::unordered_set<PyObject*>& one_and_the_same() const { return recording_.arguments.repeated; }
 
  private:
   // Each stage: false: the capture is given up.
   bool describe_arguments();
-  bool passes_through(Py_ssize_t argument) const;
   bool is_own_cell(Py_ssize_t argument) const;
-  Ref<> pass_through(Py_ssize_t argument, const std::string& name, ArgumentSpec& spec);
+  Ref<> stand_for_cell(Argument& argument);
   bool run_function();
   Ref<> call_function();
   Ref<> run_frame();
@@ -59,9 +61,9 @@ class CaptureAttempt {
   const CaptureOptions& options_;
   std::unique_ptr<Entry> entry_;
   Recording recording_;
-  ArgumentsInCapture arguments_;
   std::vector<Ref<>> stand_ins_;
   Ref<> result_;
+  std::vector<PyObject*> tensors_;    // of the arguments, then those in places; borrowed
   std::vector<Ref<>> inputs_;         // of the tensor program; nothing for those that are arguments
   std::vector<std::string> sources_;  // of the inputs
 };

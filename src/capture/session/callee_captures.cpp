@@ -148,7 +148,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
   }
   const Call call = arguments.call();
   CaptureOptions options = options_;
-  options.may_end_early = decoded_code(frame->code) != nullptr;
+  options.may_end_early = true;
   CacheListener listener;
   OpenEnd end;
   switch (of.cache.call(domain_, frame->function, call, options, limit_, true, listener, result, end)) {
@@ -187,7 +187,7 @@ bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, P
   const PyCodeObject* code = frame->code;
   if (frame->owner != STATOR_OWNED_BY_THREAD || code->co_flags & kMakesObject ||
       !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || (!own && !wants(frame)) ||
-      cpython::python_recursion(thread) <= 0) {
+      cpython::python_recursion(thread) <= 0 || decoded_code(frame->code) == nullptr) {
     return false;
   }
   try {

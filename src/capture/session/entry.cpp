@@ -101,7 +101,7 @@ bool Entry::has_keywords(const Call& call) const {
 }
 
 bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed) {
-  values.tensors.clear();
+  values.tensors.assign(tensors_, nullptr);
   values.containers.clear();
   const auto fail = [&](const std::string& text) {
     if (failed != nullptr) *failed = text;
@@ -118,9 +118,9 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   if (domain.modes() != modes_)
     return fail("the modes of torch (grad, autocast, default dtype) are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
-    const ArgumentSpec& spec = arguments_[static_cast<size_t>(i)];
-    if (!spec.matches(call.arguments[i], values))
-      return fail(failed != nullptr ? spec.difference(call.arguments[i]) : std::string());
+    const Argument& argument = *arguments_[static_cast<size_t>(i)];
+    if (!argument.matches(call.arguments[i], values))
+      return fail(failed != nullptr ? argument.difference(call.arguments[i], values) : std::string());
   }
   if (!guards_.check(failed, {values.bindings, values.tensors})) return false;
   if (!are_apart(values)) return fail("the same arguments are one and the same object");
@@ -165,7 +165,7 @@ void Entry::note_changes(const Domain& domain, const Call& call, Varying& varyin
   if (call.total() != static_cast<Py_ssize_t>(arguments_.size()) || !has_keywords(call)) return;
   bool same = true;
   for (size_t i = 0; i < arguments_.size(); i++)
-    same = arguments_[i].note_changes(call.arguments[i], varying) && same;
+    same = arguments_[i]->note_changes(call.arguments[i], varying) && same;
   // What another object led to may be gone.
   if (same) guards_.note_changes(domain, varying);
 }
@@ -203,7 +203,9 @@ void Entry::note_lines(UserStack& stack) {
 }
 
 std::vector<UserFrame> Entry::guard_places() const {
-  std::vector<LineId> ids(arguments_.size(), defined_);
+  const auto is_read = [](const auto& argument) { return argument->is_compared(); };
+  std::vector<LineId> ids(static_cast<size_t>(std::count_if(arguments_.begin(), arguments_.end(), is_read)),
+                          defined_);
   ids.insert(ids.end(), guards_.lines().begin(), guards_.lines().end());
   for (size_t i = 0; i < symbol_guards_.size(); i++) ids.push_back(symbols_->check_line(i));
   std::vector<UserFrame> places;
@@ -221,7 +223,9 @@ std::vector<UserFrame> Entry::guard_places() const {
 
 std::vector<std::string> Entry::guards() const {
   std::vector<std::string> all;
-  for (const ArgumentSpec& spec : arguments_) all.push_back(spec.text());
+  for (const auto& argument : arguments_) {
+    if (argument->is_compared()) all.push_back(argument->describe());
+  }
   for (std::string& text : guards_.describe()) all.push_back(std::move(text));
   all.insert(all.end(), symbol_guards_.begin(), symbol_guards_.end());
   return all;

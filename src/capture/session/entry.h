@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "capture/arguments/argument.h"
 #include "capture/arguments/call.h"
-#include "capture/arguments/spec.h"
 #include "capture/program/effects.h"
 #include "capture/program/rebuild.h"
 #include "capture/program/snapshot.h"
@@ -76,8 +76,9 @@ class Entry {
   void note_lines(UserStack& stack);
   void show_line(LineId line) const;
 
-  std::vector<ArgumentSpec> arguments_;
-  Ref<> keywords_;  // names, or nothing
+  std::vector<std::unique_ptr<Argument>> arguments_;
+  size_t tensors_ = 0;  // that were read of the arguments
+  Ref<> keywords_;      // names, or nothing
   uint64_t modes_ = 0;
   int levels_ = 0;  // of recursion, that the captured frames took
   GuardSet guards_;

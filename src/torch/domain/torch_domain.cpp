@@ -78,6 +78,18 @@ bool is_constant_size(PyObject* object) {
   return true;
 }
 
+// The thread's state is that of the caller of the capture while this lives.
+class StateOfCaller {
+ public:
+  explicit StateOfCaller(const ThreadState& caller) { caller.restore(); }
+  ~StateOfCaller() { now_.restore(); }
+  StateOfCaller(const StateOfCaller&) = delete;
+  StateOfCaller& operator=(const StateOfCaller&) = delete;
+
+ private:
+  ThreadState now_;
+};
+
 class TorchCapture final : public DomainCapture {
  public:
   TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
@@ -117,6 +129,8 @@ class TorchCapture final : public DomainCapture {
   Ref<> input(PyObject* tensor, const std::string& name, uint64_t varying,
               std::unique_ptr<TensorGuard>& guard) override {
     try {
+      // Arguments are lifted when they are first read, perhaps inside of inference mode or a transform.
+      const StateOfCaller as_caller(thread_);
       guard = make_tensor_guard(tensor);
       if (!guard) return {};
       const at::Tensor& real = THPVariable_Unpack(tensor);

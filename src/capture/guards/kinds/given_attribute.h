@@ -2,6 +2,8 @@
 #ifndef STATOR_CAPTURE_GUARDS_KINDS_GIVEN_ATTRIBUTE_H
 #define STATOR_CAPTURE_GUARDS_KINDS_GIVEN_ATTRIBUTE_H
 
+#include <memory>
+
 #include "capture/cpython/exported.h"
 #include "capture/guards/guard_kind.h"
 #include "capture/guards/places.h"
@@ -10,14 +12,14 @@ namespace stator {
 
 // A constant, or its absence.
 struct GivenAttributeGuard {
-  size_t tensor;  // among those that the call brings
+  std::shared_ptr<const size_t> tensor;  // its number among those that the call brings
   std::string tensor_name;
   Ref<> name;
   ExpectedValue value;
 
-  GuardKey key() const { return {name.get(), reinterpret_cast<const void*>(tensor)}; }
+  GuardKey key() const { return {name.get(), tensor.get()}; }
   bool holds(FoundByGuards found) {
-    PyObject** dict = _PyObject_GetDictPtr(found.tensors[tensor]);
+    PyObject** dict = _PyObject_GetDictPtr(found.tensors[*tensor]);
     return value.matches(dict != nullptr && *dict != nullptr ? item_at(*dict, name.get()) : nullptr);
   }
   std::string text() const {

@@ -1,29 +1,38 @@
-// capture/arguments/functions.cpp: functions and bound methods among the arguments, which programs
-// make anew for every call.
-#include "capture/recording/functions.h"
+// capture/recording/argument_functions.cpp: functions and bound methods among the arguments.
+#include "capture/recording/argument_functions.h"
 
-#include "capture/arguments/spec.h"
 #include "capture/objects/function_parts.h"
+#include "capture/recording/argument_reads.h"
+#include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 
 namespace stator {
 
-// A function of the same code whose defaults and cells hold what stands for those of the given one.
-Ref<> ArgumentSpec::copy_function(PyObject* value, ArgumentsInCapture& in) {
-  kind_ = Kind::function;
+// What stands for a part that is read at once. Null: stopped, or an error is set.
+static Ref<> read_part(Recording& recording, Argument& argument, ArgumentStep::Kind step, Py_ssize_t index,
+                       PyObject* real) {
+  argument.children.push_back(std::make_unique<Argument>(&argument, ArgumentStep{step, index, {}}, real));
+  Argument& part = *argument.children.back();
+  return stand_for(recording, part) ? part.stands : Ref<>();
+}
+
+Ref<> stand_for_function(Recording& recording, Argument& argument) {
+  PyObject* const value = argument.real;
+  argument.deep = true;
   const auto* function = reinterpret_cast<PyFunctionObject*>(value);
-  kept_ = Ref<>::share(function->func_code);
-  expected_.object = function->func_globals;
+  argument.kept = Ref<>::share(function->func_code);
+  argument.expected.object = function->func_globals;
   Ref<> copy = Ref<>::steal(
       PyFunction_NewWithQualName(function->func_code, function->func_globals, function->func_qualname));
   PyObject* const cells = function->func_closure;
   for (Py_ssize_t i = 0; copy && cells != nullptr && i < PyTuple_GET_SIZE(cells); i++) {
-    if (!is_no_frame_cell(in.recording, PyTuple_GET_ITEM(cells, i))) return {};
+    if (!is_no_frame_cell(recording, PyTuple_GET_ITEM(cells, i))) return {};
   }
   if (!copy) return {};
   std::vector<Ref<>> parts;
   const bool described = each_part(value, [&](PyObject* part) {
-    parts.push_back(describe_child(part, ".part" + std::to_string(parts.size()), true, in));
+    parts.push_back(read_part(recording, argument, ArgumentStep::Kind::part,
+                              static_cast<Py_ssize_t>(parts.size()), part));
     return static_cast<bool>(parts.back());
   });
   if (!described) return {};
@@ -44,7 +53,7 @@ Ref<> ArgumentSpec::copy_function(PyObject* value, ArgumentsInCapture& in) {
     const auto dict = Ref<>::steal(PyDict_New());
     PyObject *name, *item;
     Py_ssize_t position = 0;
-    keys_ = keyword_names(value);
+    argument.keys = keyword_names(value);
     while (dict && PyDict_Next(function->func_kwdefaults, &position, &name, &item)) {
       if (PyDict_SetItem(dict.get(), name, next++->get()) < 0) return {};
     }
@@ -56,31 +65,22 @@ Ref<> ArgumentSpec::copy_function(PyObject* value, ArgumentsInCapture& in) {
   };
   if (!set(function->func_closure, PyFunction_SetClosure, in_cell)) return {};
   for (PyObject* dict : {function->func_globals, function->func_builtins})
-    pin(in.recording, dict,
+    pin(recording, dict,
         {Origin::root, nullptr,
-         Ref<>::steal(PyUnicode_FromFormat(
-             "%s.%s", name_.c_str(), dict == function->func_globals ? "__globals__" : "__builtins__"))});
-  make_given_function(in.recording, copy.get(), value);
+         Ref<>::steal(
+             PyUnicode_FromFormat("%s.%s", argument.name().c_str(),
+                                  dict == function->func_globals ? "__globals__" : "__builtins__"))});
+  make_given_function(recording, copy.get(), value);
   return copy;
 }
 
-Ref<> ArgumentSpec::copy_method(PyObject* value, bool whole, ArgumentsInCapture& in) {
-  kind_ = Kind::method;
-  const Ref<> function = describe_child(PyMethod_GET_FUNCTION(value), ".__func__", whole, in);
+Ref<> stand_for_method(Recording& recording, Argument& argument) {
+  PyObject* const value = argument.real;
+  const Ref<> function =
+      read_part(recording, argument, ArgumentStep::Kind::function, 0, PyMethod_GET_FUNCTION(value));
   if (!function) return {};
-  const Ref<> self = describe_child(PyMethod_GET_SELF(value), ".__self__", whole, in);
+  const Ref<> self = read_part(recording, argument, ArgumentStep::Kind::self, 0, PyMethod_GET_SELF(value));
   return Ref<>::steal(self ? PyMethod_New(function.get(), self.get()) : nullptr);
-}
-
-// The same code over parts in the same places.
-bool ArgumentSpec::is_alike(PyObject* value) const {
-  const auto* function = reinterpret_cast<PyFunctionObject*>(value);
-  if (function->func_code != kept_.get() || function->func_globals != expected_.object ||
-      !is_plain_function(value) || !has_keyword_names(value, keys_))
-    return false;
-  size_t parts = 0;
-  each_part(value, [&](PyObject*) { return ++parts != 0; });
-  return parts == children_.size();
 }
 
 }  // namespace stator
