@@ -41,6 +41,9 @@ from stator.api.interpreter import (  # noqa: E402
     reset_statistics,
     statistics,
 )
+from stator.api.iterations import cudagraph_mark_step_begin  # noqa: E402
+from stator.api.marks import mark_dynamic, mark_static, maybe_mark_dynamic  # noqa: E402
+from stator.api.stance import set_stance  # noqa: E402
 from stator.backends import (  # noqa: E402
     BackendFailed,
     InvalidBackend,
@@ -51,6 +54,7 @@ from stator.backends import (  # noqa: E402
     register_experimental_backend,
 )
 from stator.config import config  # noqa: E402
+from stator.dropin import install, is_installed, uninstall  # noqa: E402
 from stator.support import check_if_supported, is_supported  # noqa: E402
 
 if TYPE_CHECKING:
@@ -85,16 +89,22 @@ __all__ = [
     "check_if_supported",
     "compile",
     "config",
+    "cudagraph_mark_step_begin",
     "disable",
     "explain",
     "innermost_fn",
+    "install",
     "interpret",
     "interpret_everything",
     "is_compiling",
     "is_dynamo_compiling",
+    "is_installed",
     "is_supported",
     "list_backends",
     "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "maybe_mark_dynamic",
     "optimize",
     "optimize_assert",
     "register_backend",
@@ -106,6 +116,8 @@ __all__ = [
     "reset_statistics",
     "run",
     "set_guard_error_hook",
+    "set_stance",
     "skip_code",
     "statistics",
+    "uninstall",
 ]

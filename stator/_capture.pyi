@@ -105,6 +105,7 @@ class Compiled(Wrapper[_P, _R]):
 
 def mark_function(fn: _F, mark: str) -> _F: ...
 def set_stance(name: str) -> str: ...
+def set_process_stance(name: str) -> str: ...
 def configure(
     *,
     recompile_limit: int = ...,
@@ -112,6 +113,12 @@ def configure(
     error_on_recompile: bool = ...,
     miss_hook: Callable[[Any, str], object] | None = ...,
     guard_error_hook: Callable[[Any, BaseException], object] | None = ...,
+    error_hook: Callable[[str, str], BaseException] | None = ...,
+    limit_hook: Callable[[Any, str], object] | None = ...,
+    capture_hook: Callable[[Any, _Entry], object] | None = ...,
+    break_hook: Callable[[Any, _Stop], object] | None = ...,
+    nothing_hook: Callable[[Any, _Stop], object] | None = ...,
+    backend_hook: Callable[[Any], Any] | None = ...,
 ) -> None: ...
 def interpret(fn: Callable[_P, _R], instructions: int = -1) -> Interpreted[_P, _R]: ...
 def interpret_everything(on: bool) -> None: ...

@@ -49,7 +49,7 @@ class Config:
         if name == "is_compiling":
             compiling.tell_programs(value)
         if name in _ENGINES:
-            _capture.configure(**{name: value})
+            _capture.configure(**{name: min(value, 2**31 - 1)})
 
     def __getattr__(self, name: str) -> Any:  # only for names that are not there
         if name.startswith("__"):

@@ -18,6 +18,7 @@ def compile(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
 ) -> Any:
     """Capture what `model` does with tensors once, and serve later calls from the capture.
 
@@ -25,6 +26,7 @@ def compile(
     decorator. `fullgraph=True` makes a break an error that shows the line and how to mend it. `dynamic` is
     True (sizes are symbolic), False (never) or None (those that change). `backend` is a name of
     `list_backends()` or a function `fn(gm, example_inputs) -> callable`; `mode` and `options` are for it.
+    `recompile_limit` is the number of captures after which it runs natively (`config.recompile_limit`).
     """
     if model is None:
         return functools.partial(
@@ -35,10 +37,14 @@ def compile(
             mode=mode,
             options=options,
             disable=disable,
+            recompile_limit=recompile_limit,
         )
     if mode is not None and options is not None:
         raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
     if disable or config.disable:
         return model
     chosen = choose(backend, mode, options, dynamic)
-    return OptimizeContext(chosen, fullgraph, dynamic, asked=(backend, mode, options))(model)
+    context = OptimizeContext(
+        chosen, fullgraph, dynamic, asked=(backend, mode, options), recompile_limit=recompile_limit
+    )
+    return context(model)

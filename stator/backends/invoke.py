@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from stator.backends.error_classes import raised_as
 from stator.config import config
 
 log = logging.getLogger("stator")
@@ -18,9 +19,11 @@ class BackendFailed(RuntimeError):
 
     def __init__(self, backend: Callable[..., Any], error: BaseException) -> None:
         self.backend_name = name_of(backend)
-        super().__init__(
+        self.inner_exception = error
+        RuntimeError.__init__(  # not super(): see error_classes.py
+            self,
             f"backend {self.backend_name!r} raised {type(error).__name__}: {error}\n"
-            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively."
+            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively.",
         )
 
 
@@ -46,12 +49,13 @@ def compile_graph(
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
         compiled = _past_hooks(compiled, module)
+        _count(module)
     except Exception as error:
         if symbols is not None and (refused := _refused_floats(error, symbols)):
             fixed: frozenset[int] = symbols.fixed
             return fixed | refused
         if not config.suppress_errors:
-            raise BackendFailed(backend, error) from error
+            raise raised_as(BackendFailed)(backend, error) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
         return None
     if context is contextlib.nullcontext:
@@ -63,6 +67,15 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+def _count(module: Any) -> None:
+    """Add to the counts that programs read from `torch._dynamo.utils.counters`, where that was loaded."""
+    theirs = sys.modules.get("torch._dynamo.utils")
+    if theirs is not None:
+        calls = sum(node.op.startswith("call_") for node in module.graph.nodes)
+        theirs.counters["stats"]["unique_graphs"] += 1
+        theirs.counters["stats"]["calls_captured"] += calls
 
 
 def _refused_floats(error: Exception, symbols: Any) -> frozenset[int]:

@@ -57,7 +57,7 @@ PyObject* mark_in_place(PyObject*, PyObject* arguments) {
   const char* text;
   if (!PyArg_ParseTuple(arguments, "O!s:mark_function", &PyFunction_Type, &function, &text)) return nullptr;
   const Mark mark = mark_from_name(text);
-  if (mark != Mark::constant && mark != Mark::opaque)
+  if (mark != Mark::constant && mark != Mark::opaque && mark != Mark::skipped)
     return PyErr_Format(PyExc_ValueError, "no mark of functions: %s", text);
   return mark_function(function, mark) ? Py_NewRef(function) : nullptr;
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "capture/engine/engine.h"
+#include "capture/recording/capture_stop.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
 
@@ -30,8 +31,12 @@ vectorcallfunc usual_vectorcall = nullptr;
 PyObject* call_marked(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   Recording* recording = thread_context.recording;
   if (recording == nullptr) return usual_vectorcall(function, arguments, flags, keywords);
-  if (marked_functions()[function] == Mark::opaque)
-    return opaque_result(*recording, function, arguments, flags, keywords);
+  const Mark mark = marked_functions()[function];
+  if (mark == Mark::opaque) return opaque_result(*recording, function, arguments, flags, keywords);
+  if (mark == Mark::skipped) {  // called by C code: a call by an instruction has stopped before
+    stop(*recording, BreakCode::kSkipped);
+    return nullptr;
+  }
   return constant_result(*recording, function, arguments, flags, keywords);
 }
 

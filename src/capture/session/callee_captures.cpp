@@ -4,6 +4,7 @@
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/recording/mark.h"
 
 namespace stator {
 
@@ -186,7 +187,7 @@ bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, P
   const PyCodeObject* code = frame->code;
   if (frame->owner != STATOR_OWNED_BY_THREAD || code->co_flags & kMakesObject ||
       !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || (!own && !wants(frame)) ||
-      cpython::python_recursion(thread) <= 0) {
+      mark_of(frame->function).mark == Mark::skipped || cpython::python_recursion(thread) <= 0) {
     return false;
   }
   try {

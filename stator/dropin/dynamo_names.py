@@ -1,0 +1,143 @@
+"""The functions of `torch._dynamo` that start its engine or tell it something, as Stator hears them."""
+
+import functools
+import sys
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from stator import _capture
+from stator.api import cache, contexts, stance
+from stator.api.explain import explain
+from stator.dropin import settings
+from stator.dropin.callers import is_program
+from stator.dropin.optimized_modules import known_as_optimized
+from stator.dropin.replacements import Replacements
+from stator.dropin.torch_compile import sizes_by_settings
+
+
+def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callable[[], bool]) -> None:
+    """Put ours in the places of the names that programs use."""
+    decorators: Any = sys.modules["torch._dynamo.decorators"]
+    eval_frame: Any = sys.modules["torch._dynamo.eval_frame"]
+
+    def everywhere(name: str, new: Any) -> None:
+        old = getattr(dynamo, name, None) or getattr(decorators, name, None) or getattr(eval_frame, name)
+        for owner in (dynamo, decorators, eval_frame):
+            if vars(owner).get(name) is old:
+                replacements.replace(owner, name, new)
+
+    def for_programs(name: str, ours: Callable[..., Any]) -> None:
+        """Ours where the program calls, torch's where torch does."""
+        original = getattr(dynamo, name)
+
+        @functools.wraps(original)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            if not is_installed() or not is_program(sys._getframe(1)):
+                return original(*args, **kwargs)
+            return ours(*args, **kwargs)
+
+        everywhere(name, called)
+
+    def and_tell(name: str, then: Callable[..., Any]) -> None:
+        """torch's function, then ours with what it gave and the arguments."""
+        original = getattr(decorators, name)
+
+        @functools.wraps(original)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            return then(result, *args, **kwargs) if is_installed() else result
+
+        everywhere(name, called)
+
+    for_programs("optimize", optimize)
+    for_programs("optimize_assert", optimize_assert)
+    for_programs("explain", explain)
+    for_programs("run", contexts.run)
+    and_tell("allow_in_graph", lambda result, fn: _mark(result, "opaque"))
+    and_tell("assume_constant_result", lambda result, fn: _mark(result, "constant"))
+    if hasattr(decorators, "nonstrict_trace"):
+        and_tell("nonstrict_trace", lambda result, fn: _mark(result, "opaque"))
+    and_tell("skip", lambda result, fn=None: result if fn is None else _mark(result, "skipped"))
+    and_tell("get_nonrecursive_disable_wrapper", _skip_frame_of)
+    and_tell("_set_stance", _follow_stance)
+
+    reset = dynamo.reset
+
+    @functools.wraps(reset)
+    def reset_both() -> None:
+        reset()
+        cache.reset()
+
+    replacements.replace(dynamo, "reset", reset_both)
+    everywhere("OptimizedModule", known_as_optimized(eval_frame.OptimizedModule))
+    settings.follow(sys.modules["torch._dynamo.config"], replacements, is_installed)
+    _follow_stance(None, eval_frame._stance)
+
+
+def undo() -> None:
+    """What `replace` changed in Stator's own state."""
+    settings.unfollow()
+    stance.set_for_all("default")
+
+
+def optimize(
+    backend: Any = "inductor",
+    *,
+    nopython: bool = False,
+    guard_export_fn: Callable[..., object] | None = None,
+    guard_fail_fn: Callable[[Any], object] | None = None,
+    disable: bool = False,
+    dynamic: bool | None = None,
+    recompile_limit: int | None = None,
+    **without_meaning: Any,  # guard_filter_fn may drop guards, error_on_graph_break=False; package
+) -> Any:
+    """`torch._dynamo.optimize`."""
+    return contexts.optimize(
+        backend,
+        nopython=nopython,
+        guard_export_fn=guard_export_fn,
+        guard_fail_fn=_with_reason(guard_fail_fn),
+        disable=disable,
+        dynamic=sizes_by_settings(dynamic),
+        recompile_limit=recompile_limit,
+    )
+
+
+def optimize_assert(backend: Any = "inductor", *, hooks: Any = None, **settings: Any) -> Any:
+    """`torch._dynamo.optimize_assert`."""
+    if hooks is not None:
+        settings = {
+            "guard_export_fn": hooks.guard_export_fn,
+            "guard_fail_fn": hooks.guard_fail_fn,
+            **settings,
+        }
+    return optimize(backend, nopython=True, **settings)
+
+
+def _with_reason(guard_fail_fn: Callable[[Any], object] | None) -> Callable[[str], object] | None:
+    """The user's function takes torch's record of a failure."""
+    if guard_fail_fn is None:
+        return None
+    from torch._dynamo.types import GuardFail
+
+    return lambda text: guard_fail_fn(GuardFail(text, None))  # type: ignore[arg-type]
+
+
+def _mark(fn: Any, mark: str) -> Any:
+    """Python functions are marked in place. Of other callables, torch's own are known to Stator anyway."""
+    for each in fn if isinstance(fn, list) else [fn]:
+        if type(each) is FunctionType:
+            _capture.mark_function(each, mark)
+    return fn
+
+
+def _skip_frame_of(wrapper: Any, fn: Any) -> Any:
+    """`disable(recursive=False)`: the wrapper ends a capture; the function's own frame is not captured."""
+    _mark(fn, "skipped")
+    return _mark(wrapper, "skipped")
+
+
+def _follow_stance(before: Any, now: Any) -> Any:
+    stance.set_for_all(now.stance, now.backend)
+    return before
