@@ -28,6 +28,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--version", action="version", version=f"stator {stator.__version__}")
     parser.add_argument("command", choices=["run"], help=argparse.SUPPRESS)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    if not arguments:
+        parser.print_help()
+        return 0
     given = parser.parse_args(arguments)
     program: list[str] = given.program
     is_module = program[:1] == ["-m"]

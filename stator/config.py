@@ -93,3 +93,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {"is_compiling": (True, False, "auto")}
 _ENGINES = {"recompile_limit", "disable", "error_on_recompile"}  # asked by the engine on every call
 
 config = Config()
+
+
+def is_disabled() -> bool:
+    """Whether nothing is to be compiled: by the setting, or by the environment as it is now."""
+    return config.disable or _flag("STATOR_DISABLE", "TORCHDYNAMO_DISABLE")

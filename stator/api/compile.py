@@ -6,7 +6,7 @@ from typing import Any
 
 from stator.api.contexts import OptimizeContext
 from stator.backends.choice import choose
-from stator.config import config
+from stator.config import is_disabled
 
 
 def compile(
@@ -41,7 +41,7 @@ def compile(
         )
     if mode is not None and options is not None:
         raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
-    if disable or config.disable:
+    if disable or is_disabled():
         return model
     chosen = choose(backend, mode, options, dynamic)
     context = OptimizeContext(

@@ -13,7 +13,7 @@ from typing import Any
 from stator import _capture, support
 from stator.api import cache
 from stator.backends.builtin import in_engine
-from stator.config import config
+from stator.config import config, is_disabled
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def optimize(
     `guard_export_fn` receives the guards of each new entry; `guard_fail_fn` the guard that failed before a
     further capture, in words.
     """
-    if disable or config.disable:
+    if disable or is_disabled():
         return _unchanged
     from stator.backends.choice import choose
 
@@ -253,8 +253,6 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     if fn is None:
         return _Disable(recursive)
     mark = "disabled" if recursive else "skipped"
-    if not recursive and type(fn) is FunctionType:
-        _capture.mark_function(fn, mark)  # nor is its frame captured when the wrapper calls it
     if is_module(fn):
         fn.forward = _capture.Marked(fn.forward, mark)
         return fn

@@ -69,6 +69,11 @@ def set_for_all(stance: str, force_backend: Any = None) -> tuple[str, Any]:
     return before
 
 
+def current() -> str:
+    """The stance of the process."""
+    return _now[0]
+
+
 def _forced(backend: Any) -> Callable[[Any], Any]:
     """What gives, for a compiled function, the one with this backend."""
     from stator.backends.choice import choose

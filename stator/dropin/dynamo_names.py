@@ -54,11 +54,11 @@ def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callab
     for_programs("optimize_assert", optimize_assert)
     for_programs("explain", explain)
     for_programs("run", contexts.run)
-    and_tell("allow_in_graph", lambda result, fn: _mark(result, "opaque"))
-    and_tell("assume_constant_result", lambda result, fn: _mark(result, "constant"))
+    and_tell("allow_in_graph", lambda fn, *_, **__: _mark(fn, "opaque"))
+    and_tell("assume_constant_result", lambda fn, *_, **__: _mark(fn, "constant"))
     if hasattr(decorators, "nonstrict_trace"):
-        and_tell("nonstrict_trace", lambda result, fn: _mark(result, "opaque"))
-    and_tell("skip", lambda result, fn=None: result if fn is None else _mark(result, "skipped"))
+        and_tell("nonstrict_trace", lambda fn, *_, **__: _mark(fn, "opaque"))
+    and_tell("skip", lambda fn, *given, **_: _mark(fn, "skipped") if given else fn)
     and_tell("get_nonrecursive_disable_wrapper", _skip_frame_of)
     and_tell("_set_stance", _follow_stance)
 
@@ -77,7 +77,6 @@ def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callab
 
 def undo() -> None:
     """What `replace` changed in Stator's own state."""
-    settings.unfollow()
     stance.set_for_all("default")
 
 
@@ -133,9 +132,8 @@ def _mark(fn: Any, mark: str) -> Any:
 
 
 def _skip_frame_of(wrapper: Any, fn: Any) -> Any:
-    """`disable(recursive=False)`: the wrapper ends a capture; the function's own frame is not captured."""
-    _mark(fn, "skipped")
-    return _mark(wrapper, "skipped")
+    """`disable(recursive=False)`: the call ends a capture, and the frame of `fn` is not captured."""
+    return _capture.Marked(fn, "skipped")
 
 
 def _follow_stance(before: Any, now: Any) -> Any:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from stator import _capture
+from stator.api import stance
 from stator.backends import invoke, registry
 from stator.backends.error_classes import choose_with
 
@@ -27,6 +28,8 @@ def _both(own: Any, torch_name: str) -> Any:
 
 
 def _capture_error(kind: str, message: str) -> BaseException:
+    if kind == "recompile" and stance.current() == "fail_on_recompile":
+        message = f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {message}"
     name = "RecompileError" if kind == "recompile" else _TORCH_NAMES[_capture.CaptureError]
     error: BaseException = _both(_capture.CaptureError, name)(message)
     vars(error).update(msg=message, real_stack=[])

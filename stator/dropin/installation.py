@@ -5,9 +5,10 @@ import threading
 from types import ModuleType
 
 from stator import support
-from stator.dropin import dynamo_names, errors, torch_compile
 from stator.dropin.after_import import after_import, forget
 from stator.dropin.replacements import Replacements
+
+# The rest of this folder is imported when it is needed: `import stator` is to cost little.
 
 _lock = threading.RLock()
 _replacements: Replacements | None = None
@@ -29,6 +30,10 @@ def install() -> None:
         if "torch" in sys.modules:
             support.require_torch(support.torch_version())
         _replacements = Replacements()
+        from stator.dropin import errors, settings
+
+        settings.answer_as_torch()
+        errors.install()
         after_import("torch", _torch_is_there)
         after_import("torch._dynamo", _dynamo_is_there)
 
@@ -42,7 +47,10 @@ def uninstall() -> None:
         forget("torch", _torch_is_there)
         forget("torch._dynamo", _dynamo_is_there)
         done, _replacements = _replacements, None
+        from stator.dropin import dynamo_names, errors, settings
+
         errors.uninstall()
+        settings.unfollow()
         dynamo_names.undo()
         done.undo()
 
@@ -55,9 +63,13 @@ def is_installed() -> bool:
 def _torch_is_there(torch: ModuleType) -> None:
     support.require_torch(support.torch_version())
     if _replacements is not None:
+        from stator.dropin import torch_compile
+
         torch_compile.replace(torch, _replacements, is_installed)
 
 
 def _dynamo_is_there(dynamo: ModuleType) -> None:
     if _replacements is not None:
+        from stator.dropin import dynamo_names
+
         dynamo_names.replace(dynamo, _replacements, is_installed)

@@ -16,9 +16,8 @@ _before: dict[str, Any] = {}
 def follow(theirs: ModuleType, replacements: Replacements, is_installed: Callable[[], bool]) -> None:
     """Take over what the program has set, and whatever it sets from now on (`config.patch` sets, too)."""
     known = [name for name in SAME if hasattr(theirs, name)]
-    _before.update({name: getattr(config, name) for name in known})
     for name in known:
-        setattr(config, name, getattr(theirs, name))
+        _set(name, getattr(theirs, name))
     kind = type(theirs)  # a class of this module alone
     original = kind.__setattr__
 
@@ -28,6 +27,16 @@ def follow(theirs: ModuleType, replacements: Replacements, is_installed: Callabl
             setattr(config, name, value)
 
     replacements.add(kind, "__setattr__", set_both)
+
+
+def answer_as_torch() -> None:
+    """Captured code that asks torch whether it is compiled hears what it would hear from TorchDynamo."""
+    _set("is_compiling", True)
+
+
+def _set(name: str, value: Any) -> None:
+    _before.setdefault(name, getattr(config, name))
+    setattr(config, name, value)
 
 
 def unfollow() -> None:

@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 from stator.api.compile import compile as stator_compile
-from stator.dropin import errors
 from stator.dropin.callers import is_program
 from stator.dropin.replacements import Replacements
 
@@ -32,7 +31,6 @@ def replace(torch: ModuleType, replacements: Replacements, is_installed: Callabl
             return original(*args, **kwargs)
         return compile_as_asked(**asked)
 
-    errors.install()
     replacements.replace(torch, "compile", compile)
 
 

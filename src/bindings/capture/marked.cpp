@@ -2,6 +2,8 @@
 // it.
 #include "bindings/capture/marked.h"
 
+#include <utility>
+
 #include "bindings/capture/function_wrapper.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
@@ -29,6 +31,12 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
       return opaque_result(*recording, function, arguments, flags, keywords);
     stop(*recording, BreakCode::kDisabled);  // called by C code: a call by an instruction has stopped before
     return nullptr;
+  }
+  if (marked(object)->mark == Mark::skipped && thread_context.callees() != nullptr) {
+    const bool outer = std::exchange(thread_context.own_frame, true);
+    PyObject* result = PyObject_Vectorcall(function, arguments, flags, keywords);
+    thread_context.own_frame = outer;
+    return result;
   }
   if (marked(object)->mark != Mark::disabled)
     return PyObject_Vectorcall(function, arguments, flags, keywords);
