@@ -12,6 +12,7 @@ support.load_extension("_capture")
 
 from stator._capture import CaptureError  # noqa: E402
 from stator.api import function_like  # noqa: E402  (the checks above explain a failure better than this import)
+from stator.api import notices as _notices  # noqa: E402, F401  (warns from now on)
 from stator.api.cache import (  # noqa: E402
     CacheEntry,
     Guard,
@@ -42,6 +43,7 @@ from stator.api.interpreter import (  # noqa: E402
     statistics,
 )
 from stator.api.iterations import cudagraph_mark_step_begin  # noqa: E402
+from stator.api.logs import set_logs, set_logs_by_environment  # noqa: E402
 from stator.api.marks import mark_dynamic, mark_static, maybe_mark_dynamic  # noqa: E402
 from stator.api.stance import set_stance  # noqa: E402
 from stator.backends import (  # noqa: E402
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 function_like.complete_wrappers()
+set_logs_by_environment()
 
 
 def __getattr__(name: str) -> Any:
@@ -116,6 +119,7 @@ __all__ = [
     "reset_statistics",
     "run",
     "set_guard_error_hook",
+    "set_logs",
     "set_stance",
     "skip_code",
     "statistics",

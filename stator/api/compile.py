@@ -2,13 +2,39 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from stator.api.contexts import OptimizeContext
 from stator.backends.choice import choose
 from stator.config import is_disabled
 
+F = TypeVar("F", bound=Callable[..., Any])
 
+
+@overload
+def compile(
+    model: F,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> F: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> Callable[[F], F]: ...
 def compile(
     model: Any = None,
     *,

@@ -5,15 +5,17 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, TracebackType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from stator import _capture, support
 from stator.api import cache
 from stator.backends.builtin import in_engine
 from stator.config import config, is_disabled
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,10 @@ class _Stance:
         _capture.set_stance(self._before.pop())
 
 
+@overload
+def run(fn: F) -> F: ...
+@overload
+def run(fn: None = None) -> "_RunOnly": ...
 def run(fn: Any = None) -> Any:
     """A callable that uses what is cached for `fn` and never captures.
 
@@ -215,7 +221,7 @@ class _RunOnly(_Stance):
     def __init__(self) -> None:
         super().__init__("run_only")
 
-    def __call__(self, fn: Any) -> Any:
+    def __call__(self, fn: F) -> F:
         return run(fn)
 
 
@@ -232,7 +238,7 @@ class _Disable:
         self._recursive = recursive
         self._stance = _Stance("force_eager")
 
-    def __call__(self, fn: Any) -> Any:
+    def __call__(self, fn: F) -> F:
         return disable(fn, recursive=self._recursive)
 
     def __enter__(self) -> None:
@@ -244,6 +250,10 @@ class _Disable:
         self._stance.__exit__(kind, error, trace)
 
 
+@overload
+def disable(fn: F, recursive: bool = True, *, reason: str | None = None) -> F: ...
+@overload
+def disable(fn: None = None, recursive: bool = True, *, reason: str | None = None) -> _Disable: ...
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Never capture `fn`, nor (unless `recursive=False`) what it calls.
 
@@ -267,11 +277,16 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return _capture.Marked(innermost_fn(fn), mark)
 
 
-def assume_constant_result(fn: Callable[..., Any]) -> Any:
+def assume_constant_result(fn: F) -> F:
     """Call `fn` once, when it is captured, and keep what it returns as a constant of that capture."""
-    return _marked(fn, "constant")
+    marked: F = _marked(fn, "constant")
+    return marked
 
 
+@overload
+def allow_in_graph(fn: F) -> F: ...
+@overload
+def allow_in_graph(fn: Sequence[F]) -> list[F]: ...
 def allow_in_graph(fn: Any) -> Any:
     """Make calls of `fn` (or of each function of a list) one node of the graph, and do not look inside.
 

@@ -84,7 +84,13 @@ def optimized(module: Module, context: OptimizeContext) -> OptimizedModule:
 
 
 def _is_uninitialised(module: Module) -> bool:
-    tensors = (t for part in module.modules() for t in (*part._parameters.values(), *part._buffers.values()))
+    parts = {id(module): module}  # not module.modules(), which wants modules that can be hashed
+    waiting = [module]
+    while waiting:
+        children = [child for child in waiting.pop()._modules.values() if child is not None]
+        waiting += [child for child in children if id(child) not in parts]
+        parts.update((id(child), child) for child in children)
+    tensors = (t for part in parts.values() for t in (*part._parameters.values(), *part._buffers.values()))
     return any(tensor is not None and is_lazy(tensor) for tensor in tensors)
 
 

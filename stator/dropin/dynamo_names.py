@@ -9,6 +9,7 @@ from typing import Any
 from stator import _capture
 from stator.api import cache, contexts, stance
 from stator.api.explain import explain
+from stator.backends import registry
 from stator.dropin import settings
 from stator.dropin.callers import is_program
 from stator.dropin.optimized_modules import known_as_optimized
@@ -54,6 +55,8 @@ def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callab
     for_programs("optimize_assert", optimize_assert)
     for_programs("explain", explain)
     for_programs("run", contexts.run)
+    for_programs("list_backends", registry.list_backends)
+    for_programs("lookup_backend", registry.lookup_backend)
     and_tell("allow_in_graph", lambda fn, *_, **__: _mark(fn, "opaque"))
     and_tell("assume_constant_result", lambda fn, *_, **__: _mark(fn, "constant"))
     if hasattr(decorators, "nonstrict_trace"):

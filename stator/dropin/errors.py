@@ -2,11 +2,10 @@
 
 import functools
 import sys
-import warnings
 from typing import Any
 
 from stator import _capture
-from stator.api import stance
+from stator.api import notices, stance
 from stator.backends import invoke, registry
 from stator.backends.error_classes import choose_with
 
@@ -46,7 +45,7 @@ def _too_many(function: Any, message: str) -> None:
         from torch._dynamo import exc
 
         raise exc.FailOnRecompileLimitHit(message)
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+    notices.warn_of_limit(function, message)
 
 
 def install() -> None:
@@ -57,5 +56,5 @@ def install() -> None:
 
 def uninstall() -> None:
     """Errors are Stator's alone."""
-    _capture.configure(error_hook=None, limit_hook=None)
+    _capture.configure(error_hook=None, limit_hook=notices.warn_of_limit)
     choose_with(None)
