@@ -2,9 +2,10 @@
 
 import contextlib
 import functools
+import itertools
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
@@ -44,7 +45,8 @@ def compile_graph(
     try:
         if symbols is not None:
             examples = _symbolic_examples(module)
-        with context(), _tracing(module) if symbols is not None else contextlib.nullcontext():
+        tracing = _tracing(module) if symbols is not None else contextlib.nullcontext()
+        with context(), _as_dynamo_calls(), tracing:
             compiled = backend(module, examples)
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
@@ -67,6 +69,26 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+_compilations = itertools.count()
+
+
+@contextlib.contextmanager
+def _as_dynamo_calls() -> Iterator[None]:
+    """What backends and programs find around a compilation by TorchDynamo: its number, their callbacks."""
+    with contextlib.ExitStack() as entered:
+        guards = sys.modules.get("torch._guards")
+        if guards is not None and guards.CompileContext.try_get() is None:
+            number = guards.CompileId(frame_id=next(_compilations), frame_compile_id=0)
+            entered.enter_context(guards.compile_context(guards.CompileContext(number)))
+        callback = sys.modules.get("torch._dynamo.callback")
+        if callback is not None:
+            handler, trigger = callback.callback_handler, callback.CallbackTrigger.DYNAMO
+            if handler.start_callbacks or handler.end_callbacks:
+                number = guards.CompileContext.current_compile_id() if guards is not None else None
+                entered.enter_context(handler.install_callbacks(trigger, str(number)))
+        yield
 
 
 def _count(module: Any) -> None:

@@ -75,12 +75,22 @@ def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callab
     replacements.replace(dynamo, "reset", reset_both)
     everywhere("OptimizedModule", known_as_optimized(eval_frame.OptimizedModule))
     settings.follow(sys.modules["torch._dynamo.config"], replacements, is_installed)
+    _capture.configure(error_region=_error_region(decorators))
     _follow_stance(None, eval_frame._stance)
 
 
 def undo() -> None:
     """What `replace` changed in Stator's own state."""
+    _capture.configure(error_region=None)
     stance.set_for_all("default")
+
+
+def _error_region(decorators: Any) -> tuple[dict[str, Any], str] | None:
+    """Where `torch._dynamo.error_on_graph_break` keeps what the program wants: a global variable."""
+    get = getattr(decorators, "_get_error_on_graph_break", None)
+    if type(get) is not FunctionType or not {*get.__code__.co_names[:1]} <= get.__globals__.keys():
+        return None
+    return get.__globals__, get.__code__.co_names[0]
 
 
 def optimize(
@@ -91,13 +101,14 @@ def optimize(
     guard_fail_fn: Callable[[Any], object] | None = None,
     disable: bool = False,
     dynamic: bool | None = None,
+    error_on_graph_break: bool | None = None,
     recompile_limit: int | None = None,
-    **without_meaning: Any,  # guard_filter_fn may drop guards, error_on_graph_break=False; package
+    **without_meaning: Any,  # guard_filter_fn may drop guards; package
 ) -> Any:
     """`torch._dynamo.optimize`."""
     return contexts.optimize(
         backend,
-        nopython=nopython,
+        nopython=nopython or bool(error_on_graph_break),
         guard_export_fn=guard_export_fn,
         guard_fail_fn=_with_reason(guard_fail_fn),
         disable=disable,

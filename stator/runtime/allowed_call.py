@@ -100,8 +100,8 @@ class OpaqueCall:
 
     def places(self) -> list[Any]:
         """How to take each tensor out of the result: None for the result itself, or an index of it."""
-        if len(self._results) == 1 and self._returned.is_leaf():
-            return [None]
+        if self._returned.is_leaf():
+            return [None] if self._results == [_TENSOR] else []  # a constant, or nothing
         if self._returned.type in (tuple, list) and all(
             child.is_leaf() for child in self._returned.children()
         ):

@@ -334,6 +334,64 @@ def backends() -> None:
 
 
 @program
+def around_a_compilation() -> None:
+    """What backends and programs find while TorchDynamo compiles, they find with Stator."""
+    import torch._dynamo
+    from torch._guards import CompileContext
+
+    told: list[str] = []
+    torch._dynamo.on_compile_start(lambda *_: told.append("start"))
+    torch._dynamo.on_compile_end(lambda *_: told.append("end"))
+
+    def backend(graph: Any, examples: Any) -> Any:
+        told.append(type(CompileContext.current_compile_id()).__name__)
+        return graph.forward
+
+    compiled = torch.compile(lambda x: x + 1, backend=backend)
+    same(compiled(X), X + 1)
+    same(compiled(X), X + 1)
+    assert told == ["start", "CompileId", "end"], told
+    assert CompileContext.current_compile_id() is None
+    torch._dynamo.callback.callback_handler.clear()
+
+
+@program
+def error_regions() -> None:
+    def speaks(x: torch.Tensor) -> torch.Tensor:
+        print(end="")
+        return x + 1
+
+    def direct(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        with torch._dynamo.error_on_graph_break(True):
+            return speaks(y)
+
+    def second(x: torch.Tensor) -> torch.Tensor:
+        torch._dynamo.graph_break()
+        with torch._dynamo.error_on_graph_break(True):
+            torch._dynamo.graph_break()
+        return x + 1
+
+    def callee(x: torch.Tensor) -> torch.Tensor:
+        torch._dynamo.graph_break()
+        with torch._dynamo.error_on_graph_break(True):
+            return speaks(x)
+
+    def allowed(x: torch.Tensor) -> torch.Tensor:
+        with torch._dynamo.error_on_graph_break(True):
+            y = x + 1
+        return speaks(y)
+
+    for fn in (direct, second, callee):
+        raises(torch._dynamo.exc.Unsupported, functools.partial(torch.compile(fn, backend="eager"), X))
+        same(fn(X), torch._dynamo.error_on_graph_break(False)(fn)(X))
+        assert not torch._dynamo.utils._error_on_graph_break
+    same(torch.compile(allowed, backend="eager")(X), X + 2)
+    outer = torch._dynamo.error_on_graph_break(True)(torch.compile(speaks, backend="eager"))
+    raises(torch._dynamo.exc.Unsupported, lambda: outer(X))
+
+
+@program
 def undone() -> None:
     """uninstall() leaves every name of torch as it was, and install() may come again."""
     stator.uninstall()

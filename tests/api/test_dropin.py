@@ -11,8 +11,8 @@ import stator
 
 PROGRAMS = Path(__file__).with_name("dropin_programs.py")
 GROUPS = {
-    "compile": "decorators arguments modules errors backends",
-    "dynamo": "dynamo_entries stances marks sizes settings",
+    "compile": "decorators arguments modules errors backends around_a_compilation",
+    "dynamo": "dynamo_entries stances marks sizes settings error_regions",
     "torch itself": "torch_itself wrapped_by_others undone",
 }
 

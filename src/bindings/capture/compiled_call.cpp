@@ -29,6 +29,15 @@ void raise_not_whole(const CaptureStop& stop) {
   set_capture_error("break", message);
 }
 
+// Whether the program is in a region in which it wants breaks to be errors.
+bool is_in_error_region() {
+  PyObject* flag = settings.error_region != nullptr && settings.error_region != Py_None
+                       ? PyDict_GetItemWithError(PyTuple_GET_ITEM(settings.error_region, 0),
+                                                 PyTuple_GET_ITEM(settings.error_region, 1))
+                       : nullptr;  // borrowed
+  return flag == Py_True;
+}
+
 // Tells the user's hooks what the captures of one function do.
 class Hooks final : public CacheListener {
  public:
@@ -146,6 +155,7 @@ PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags,
 
 void install_domain(const Domain* domain) {
   installed_domain = domain;
+  stop_policy = {&is_in_error_region, &raise_not_whole};
   if (domain->library() == nullptr) return;
   keep_gil_in(domain->library());
   if (manage_evaluator_of(domain->library())) {
@@ -207,7 +217,7 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
                             answer == CaptureCache::Answer::undone_by_backend);
       case CaptureCache::Answer::stopped:
         if (!hooks.stopped(settings.break_hook)) return nullptr;
-        if (state.whole) {
+        if (state.whole || state.cache.stops().back().is_error) {
           raise_not_whole(state.cache.stops().back());
           return nullptr;
         }

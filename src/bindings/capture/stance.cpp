@@ -47,17 +47,28 @@ PyObject* set_process_stance(PyObject*, PyObject* name) {
 }
 
 PyObject* configure(PyObject*, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"recompile_limit",  "disable",      "error_on_recompile", "miss_hook",
-                                "guard_error_hook", "error_hook",   "limit_hook",         "capture_hook",
-                                "break_hook",       "nothing_hook", "backend_hook",       nullptr};
+  static const char* names[] = {"recompile_limit",
+                                "disable",
+                                "error_on_recompile",
+                                "miss_hook",
+                                "guard_error_hook",
+                                "error_hook",
+                                "limit_hook",
+                                "capture_hook",
+                                "break_hook",
+                                "nothing_hook",
+                                "backend_hook",
+                                "error_region",
+                                nullptr};
   PyObject** const hooks[] = {&settings.miss_hook,    &settings.guard_error_hook, &settings.error_hook,
                               &settings.limit_hook,   &settings.capture_hook,     &settings.break_hook,
-                              &settings.nothing_hook, &settings.backend_hook};
+                              &settings.nothing_hook, &settings.backend_hook,     &settings.error_region};
   int disable = settings.disable, error = settings.error_on_recompile;
   PyObject* given[std::size(hooks)] = {};
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ippOOOOOOOO:configure", const_cast<char**>(names),
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$ippOOOOOOOOO:configure", const_cast<char**>(names),
                                    &settings.recompile_limit, &disable, &error, &given[0], &given[1],
-                                   &given[2], &given[3], &given[4], &given[5], &given[6], &given[7])) {
+                                   &given[2], &given[3], &given[4], &given[5], &given[6], &given[7],
+                                   &given[8])) {
     return nullptr;
   }
   settings.disable = disable != 0;

@@ -31,6 +31,7 @@ struct CallSettings {
   PyObject* capture_hook = nullptr;      // (function, row of a new capture)
   PyObject* break_hook = nullptr;        // (function, row of the reason): a capture stopped
   PyObject* nothing_hook = nullptr;  // (function, row of the reason): several calls, and no operator captured
+  PyObject* error_region = nullptr;  // (dictionary, key): while this is True a break is an error
   PyObject* backend_hook = nullptr;  // (compiled function) -> the one to call in its place
 };
 extern CallSettings settings;

@@ -4,6 +4,7 @@
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/recording/capture_stop.h"
 #include "capture/recording/mark.h"
 
 namespace stator {
