@@ -65,6 +65,8 @@ def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callab
     and_tell("get_nonrecursive_disable_wrapper", _skip_frame_of)
     and_tell("_set_stance", _follow_stance)
 
+    and_tell("substitute_in_graph", _substitute)
+
     reset = dynamo.reset
 
     @functools.wraps(reset)
@@ -83,6 +85,19 @@ def undo() -> None:
     """What `replace` changed in Stator's own state."""
     _capture.configure(error_region=None)
     stance.set_for_all("default")
+
+
+def _substitute(decorate: Callable[..., Any], original_fn: Any, **_: Any) -> Callable[..., Any]:
+    """Captures call the user's function in place of the original, and of what stands for it."""
+
+    @functools.wraps(decorate)
+    def decorator(traceable_fn: Any) -> Any:
+        stands = decorate(traceable_fn)
+        for each in (original_fn, stands):
+            _capture.substitute(each, traceable_fn)
+        return stands
+
+    return decorator
 
 
 def _error_region(decorators: Any) -> tuple[dict[str, Any], str] | None:

@@ -392,6 +392,34 @@ def error_regions() -> None:
 
 
 @program
+def substitutes() -> None:
+    """A C function of which captures know nothing, and a Python function to be captured for it."""
+    import _heapq  # not known to Stator or Dynamo
+
+    import torch._dynamo
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        heap = [3, 5, 4]
+        return x + _heapq._heappop_max(heap) + len(heap)
+
+    before = torch.compile(f, backend="eager")
+    same(before(X), f(X))
+    unknown = bool(before.breaks)
+
+    @torch.compiler.substitute_in_graph(_heapq._heappop_max, skip_signature_check=True)
+    def pop(heap: list[int], /) -> int:
+        found = heap[0]
+        heap.remove(found)
+        return found
+
+    after = torch.compile(f, backend="eager", fullgraph=True)
+    for _ in range(3):
+        same(after(X), f(X))
+    assert unknown
+    assert served(after) == 2
+
+
+@program
 def undone() -> None:
     """uninstall() leaves every name of torch as it was, and install() may come again."""
     stator.uninstall()

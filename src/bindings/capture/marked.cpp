@@ -12,6 +12,7 @@
 #include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/substitutes.h"
 
 namespace stator {
 namespace {
@@ -70,7 +71,16 @@ PyObject* mark_in_place(PyObject*, PyObject* arguments) {
   return mark_function(function, mark) ? Py_NewRef(function) : nullptr;
 }
 
+PyObject* substitute_function(PyObject*, PyObject* arguments) {
+  PyObject *original, *function;
+  if (!PyArg_ParseTuple(arguments, "OO!:substitute", &original, &PyFunction_Type, &function)) return nullptr;
+  substitute(original, function);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"substitute", substitute_function, METH_VARARGS,
+     "substitute(original, fn)\n--\n\nCaptures call the Python function `fn` where `original` is called."},
     {"mark_function", mark_in_place, METH_VARARGS,
      "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
     {nullptr, nullptr, 0, nullptr}};

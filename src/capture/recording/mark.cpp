@@ -43,7 +43,9 @@ PyObject* call_marked(PyObject* function, PyObject* const* arguments, size_t fla
     return usual_vectorcall(function, arguments, flags, keywords);
   }
   if (mark == Mark::opaque) return opaque_result(*recording, function, arguments, flags, keywords);
-  if (mark == Mark::skipped) {  // called by C code: a call by an instruction has stopped before
+  if (mark == Mark::skipped) {
+    if (is_domains_own_break(*recording)) Py_RETURN_NONE;
+    // Called by C code: a call by an instruction has stopped before.
     stop(*recording, BreakCode::kSkipped);
     return nullptr;
   }
