@@ -231,7 +231,7 @@ def marks() -> None:
     compiled = torch.compile(lambda x: skipped(x + 1) + 1, backend="eager")
     for n in range(3):
         same(compiled(X + n), inner(X + n + 1) * 2 + 1)
-    names = [row["name"] for row in compiled.callees]
+    names = [row["name"] for row in compiled.callees if row["entries"]]
     assert any("inner" in name for name in names), names
     assert not any("skipped" in name for name in names), names
 

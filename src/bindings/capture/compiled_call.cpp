@@ -84,19 +84,23 @@ class Hooks final : public CacheListener {
 
   bool captured(const Entry& entry) override {
     if (is_set(settings.capture_hook) && !told(settings.capture_hook, entry_row(entry))) return false;
+    if (entry.snapshot() && !stopped_by(settings.break_hook, self_->state->cache.breaks())) return false;
     if (self_->on_entry == Py_None) return true;
     auto guards = Ref<>::steal(strings(entry.guards()));
     return guards && Ref<>::steal(PyObject_CallOneArg(self_->on_entry, guards.get()));
   }
 
   // A capture stopped; false with an error set.
-  bool stopped(PyObject* hook) {
-    if (!is_set(hook) || self_->state->cache.stops().empty()) return true;
-    auto rows = Ref<>::steal(stop_rows({self_->state->cache.stops().back()}));
+  bool stopped(PyObject* hook) { return stopped_by(hook, self_->state->cache.stops()); }
+
+ private:
+  // By the last of these.
+  bool stopped_by(PyObject* hook, const std::vector<CaptureStop>& stops) {
+    if (!is_set(hook) || stops.empty()) return true;
+    auto rows = Ref<>::steal(stop_rows({stops.back()}));
     return rows && told(hook, Py_NewRef(PyList_GET_ITEM(rows.get(), 0)));
   }
 
- private:
   // Steals `row`.
   bool told(PyObject* hook, PyObject* row) {
     const auto owned = Ref<>::steal(row);
@@ -116,8 +120,12 @@ bool has_operators(const CompiledState& state) {
                        [](const auto& serving) { return serving.entry->node_count() != 0; });
   };
   if (any(state.cache)) return true;
-  return state.callees && std::any_of(state.callees->codes().begin(), state.callees->codes().end(),
-                                      [&](const auto& of) { return any(of.second->cache); });
+  return state.callees &&
+         std::any_of(state.callees->codes().begin(), state.callees->codes().end(), [&](const auto& of) {
+           const auto& segments = of.second->segments;
+           return any(of.second->cache) || std::any_of(segments.begin(), segments.end(),
+                                                       [&](const auto& each) { return any(each.second); });
+         });
 }
 
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {

@@ -162,7 +162,11 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
       return true;
     case CaptureCache::Answer::stopped:
       note_break(of.cache.stops().back().place);
-      break;
+      if (!of.cache.stops().back().is_error) break;
+      stop_policy.raise(of.cache.stops().back());
+      *result = nullptr;
+      if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+      return true;
     default:
       break;
   }
