@@ -28,6 +28,7 @@ $(BUILD)/build.ninja: $(VENV)/.ready
 ## make build          the environment in .venv and the extension modules, in place (stator/*.so)
 .PHONY: build
 build: $(VENV)/.ready $(BUILD)/build.ninja
+	@.ci/put-in-place $(VENV)
 	@$(call lock,$(BUILD)) $(NINJA) -C $(BUILD) --quiet -k 0
 
 ## make demo           a transformer captured by Stator and by torch.compile, side by side

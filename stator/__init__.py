@@ -12,6 +12,7 @@ support.load_extension("_capture")
 
 from stator._capture import CaptureError  # noqa: E402
 from stator.api import function_like  # noqa: E402  (the checks above explain a failure better than this import)
+from stator.api import notices as _notices  # noqa: E402, F401  (warns from now on)
 from stator.api.cache import (  # noqa: E402
     CacheEntry,
     Guard,
@@ -41,6 +42,10 @@ from stator.api.interpreter import (  # noqa: E402
     reset_statistics,
     statistics,
 )
+from stator.api.iterations import cudagraph_mark_step_begin  # noqa: E402
+from stator.api.logs import set_logs, set_logs_by_environment  # noqa: E402
+from stator.api.marks import mark_dynamic, mark_static, maybe_mark_dynamic  # noqa: E402
+from stator.api.stance import set_stance  # noqa: E402
 from stator.backends import (  # noqa: E402
     BackendFailed,
     InvalidBackend,
@@ -51,6 +56,7 @@ from stator.backends import (  # noqa: E402
     register_experimental_backend,
 )
 from stator.config import config  # noqa: E402
+from stator.dropin import install, is_installed, uninstall  # noqa: E402
 from stator.support import check_if_supported, is_supported  # noqa: E402
 
 if TYPE_CHECKING:
@@ -59,6 +65,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 function_like.complete_wrappers()
+set_logs_by_environment()
 
 
 def __getattr__(name: str) -> Any:
@@ -85,16 +92,22 @@ __all__ = [
     "check_if_supported",
     "compile",
     "config",
+    "cudagraph_mark_step_begin",
     "disable",
     "explain",
     "innermost_fn",
+    "install",
     "interpret",
     "interpret_everything",
     "is_compiling",
     "is_dynamo_compiling",
+    "is_installed",
     "is_supported",
     "list_backends",
     "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "maybe_mark_dynamic",
     "optimize",
     "optimize_assert",
     "register_backend",
@@ -106,6 +119,9 @@ __all__ = [
     "reset_statistics",
     "run",
     "set_guard_error_hook",
+    "set_logs",
+    "set_stance",
     "skip_code",
     "statistics",
+    "uninstall",
 ]

@@ -49,7 +49,7 @@ class Config:
         if name == "is_compiling":
             compiling.tell_programs(value)
         if name in _ENGINES:
-            _capture.configure(**{name: value})
+            _capture.configure(**{name: min(value, 2**31 - 1)})
 
     def __getattr__(self, name: str) -> Any:  # only for names that are not there
         if name.startswith("__"):
@@ -93,3 +93,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {"is_compiling": (True, False, "auto")}
 _ENGINES = {"recompile_limit", "disable", "error_on_recompile"}  # asked by the engine on every call
 
 config = Config()
+
+
+def is_disabled() -> bool:
+    """Whether nothing is to be compiled: by the setting, or by the environment as it is now."""
+    return config.disable or _flag("STATOR_DISABLE", "TORCHDYNAMO_DISABLE")

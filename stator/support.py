@@ -53,7 +53,8 @@ def load_extension(name: str) -> ModuleType:
 
 
 @functools.cache  # every `compile` asks, and reading what a package says of itself takes 2 ms
-def _torch_version() -> str | None:
+def torch_version() -> str | None:
+    """The version of the torch that is installed, or None."""
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -62,7 +63,7 @@ def _torch_version() -> str | None:
 
 def load_torch_extension() -> ModuleType:
     """Import torch, then stator._torch, whose libraries torch has loaded by then."""
-    require_torch(_torch_version())
+    require_torch(torch_version())
     importlib.import_module("torch")
     extension = load_extension("_torch")
     setting = importlib.import_module("stator.config").config.is_compiling

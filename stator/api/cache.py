@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any
 
 from stator import _capture
+from stator.runtime.user_lines import place_of
 
 _alive: "weakref.WeakSet[_capture.Compiled[..., Any]]" = weakref.WeakSet()
 _order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.WeakKeyDictionary()
@@ -183,11 +184,7 @@ def _function_of(fn: Callable[..., Any]) -> Any:
 
 
 def _log_miss(fn: Any, guard: str) -> None:
-    log.info(
-        "%s is captured again: this no longer holds: %s",
-        getattr(fn, "__qualname__", type(fn).__name__),
-        guard,
-    )
+    log.info("%s is captured again: this no longer holds: %s", place_of(fn), guard)
 
 
 log = logging.getLogger("stator.recompiles")

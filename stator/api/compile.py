@@ -2,13 +2,39 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from stator.api.contexts import OptimizeContext
 from stator.backends.choice import choose
-from stator.config import config
+from stator.config import is_disabled
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
+@overload
+def compile(
+    model: F,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> F: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> Callable[[F], F]: ...
 def compile(
     model: Any = None,
     *,
@@ -18,6 +44,7 @@ def compile(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
 ) -> Any:
     """Capture what `model` does with tensors once, and serve later calls from the capture.
 
@@ -25,6 +52,7 @@ def compile(
     decorator. `fullgraph=True` makes a break an error that shows the line and how to mend it. `dynamic` is
     True (sizes are symbolic), False (never) or None (those that change). `backend` is a name of
     `list_backends()` or a function `fn(gm, example_inputs) -> callable`; `mode` and `options` are for it.
+    `recompile_limit` is the number of captures after which it runs natively (`config.recompile_limit`).
     """
     if model is None:
         return functools.partial(
@@ -35,10 +63,14 @@ def compile(
             mode=mode,
             options=options,
             disable=disable,
+            recompile_limit=recompile_limit,
         )
     if mode is not None and options is not None:
         raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
-    if disable or config.disable:
+    if disable or is_disabled():
         return model
     chosen = choose(backend, mode, options, dynamic)
-    return OptimizeContext(chosen, fullgraph, dynamic, asked=(backend, mode, options))(model)
+    context = OptimizeContext(
+        chosen, fullgraph, dynamic, asked=(backend, mode, options), recompile_limit=recompile_limit
+    )
+    return context(model)

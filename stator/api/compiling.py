@@ -37,8 +37,12 @@ def follow_torch(setting: bool | str) -> None:
     vars(compiler).setdefault("_is_stator_compiling_flag", False)
     compiler.is_dynamo_compiling.__code__ = _asks_flag.__code__
     _compiler = compiler
+    from stator.dropin.after_import import after_import
+    from stator.dropin.asked_breaks import mark_breaks
+
     sys.modules["stator._torch"].never_tell(codes_that_compute_otherwise())
     tell_programs(setting)
+    after_import("torch._dynamo", mark_breaks)
 
 
 def tell_programs(setting: bool | str) -> None:

@@ -1,18 +1,21 @@
 """What `compile`, `optimize`, `run` and `disable` give: objects that turn a callable into a compiled one."""
 
+import dataclasses
 import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, TracebackType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from stator import _capture, support
 from stator.api import cache
 from stator.backends.builtin import in_engine
-from stator.config import config
+from stator.config import config, is_disabled
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,17 @@ class OptimizeContext:
     guard_fail_fn: Callable[[str], object] | None = None
     asked: tuple[Any, str | None, Mapping[str, Any] | None] | None = field(default=None, compare=False)
     """The backend as the user gave it, its mode and options: another process chooses it again by these."""
+    recompile_limit: int | None = None
+    """Captures of one function before it runs natively; None: the setting's."""
 
     def __reduce__(self) -> Any:
         settings = (self.fullgraph, self.dynamic, self.guard_export_fn, self.guard_fail_fn)
-        return _context_again, (self.asked or (self.backend, None, None), *settings)
+        asked = self.asked or (self.backend, None, None)
+        return _context_again, (asked, *settings, self.recompile_limit)
+
+    def with_backend(self, backend: Any) -> "OptimizeContext":
+        """The same settings with another backend."""
+        return dataclasses.replace(self, backend=backend, asked=None)
 
     def __call__(self, fn: Any) -> Any:
         if isinstance(fn, staticmethod | classmethod):
@@ -56,12 +66,15 @@ class OptimizeContext:
             on_entry=self.guard_export_fn,
             on_miss=self.guard_fail_fn,
             context=self,
+            limit=-1 if self.recompile_limit is None else self.recompile_limit,
         )
         if isinstance(fn, _capture.Wrapper):  # what was set on the outer one counts
             vars(compiled).update(vars(fn))
         if type(compiled.wrapped_function) is FunctionType:
             # Dynamo takes whatever looks like a function for one, and looks through what has this attribute.
             vars(compiled)["_torchdynamo_inline"] = compiled.wrapped_function
+            # Programs and torch ask by this whether, and of what, a function is a compiled form.
+            vars(compiled)["_torchdynamo_orig_callable"] = compiled.wrapped_function
         compiler_config = getattr(self.backend, "get_compiler_config", None)
         if compiler_config is not None:
             vars(compiled)["get_compiler_config"] = compiler_config
@@ -97,10 +110,19 @@ def _context_again(
     dynamic: bool | None,
     guard_export_fn: Any,
     guard_fail_fn: Any,
+    recompile_limit: int | None,
 ) -> OptimizeContext:
     from stator.backends.choice import choose
 
-    return OptimizeContext(choose(*asked, dynamic), fullgraph, dynamic, guard_export_fn, guard_fail_fn, asked)
+    return OptimizeContext(
+        choose(*asked, dynamic),
+        fullgraph,
+        dynamic,
+        guard_export_fn,
+        guard_fail_fn,
+        asked,
+        recompile_limit,
+    )
 
 
 class _Blocks(threading.local):
@@ -125,13 +147,14 @@ def optimize(
     guard_fail_fn: Callable[[str], object] | None = None,
     disable: bool = False,
     dynamic: bool | None = None,
+    recompile_limit: int | None = None,
 ) -> Any:
     """A context that compiles what it is called with; `nopython=True` wants one whole graph.
 
     `guard_export_fn` receives the guards of each new entry; `guard_fail_fn` the guard that failed before a
     further capture, in words.
     """
-    if disable or config.disable:
+    if disable or is_disabled():
         return _unchanged
     from stator.backends.choice import choose
 
@@ -142,6 +165,7 @@ def optimize(
         guard_export_fn,
         guard_fail_fn,
         (backend, None, None),
+        recompile_limit,
     )
 
 
@@ -170,10 +194,17 @@ class _Stance:
         _capture.set_stance(self._before.pop())
 
 
+@overload
+def run(fn: F) -> F: ...
+@overload
+def run(fn: None = None) -> "_RunOnly": ...
 def run(fn: Any = None) -> Any:
-    """A callable that uses what is cached for `fn` and never captures; without `fn`, the decorator."""
+    """A callable that uses what is cached for `fn` and never captures.
+
+    Without `fn`: a decorator, and a context manager in which compiled functions do the same.
+    """
     if fn is None:
-        return run
+        return _RunOnly()
     target = fn if isinstance(fn, _capture.Compiled) or is_module(fn) else _latest(fn)
 
     @functools.wraps(fn if callable(fn) and hasattr(fn, "__name__") else type(fn))
@@ -182,6 +213,16 @@ def run(fn: Any = None) -> Any:
             return target(*args, **kwargs)
 
     return only_cached
+
+
+class _RunOnly(_Stance):
+    """`run` without a function."""
+
+    def __init__(self) -> None:
+        super().__init__("run_only")
+
+    def __call__(self, fn: F) -> F:
+        return run(fn)
 
 
 def _latest(fn: Any) -> Any:
@@ -197,7 +238,7 @@ class _Disable:
         self._recursive = recursive
         self._stance = _Stance("force_eager")
 
-    def __call__(self, fn: Any) -> Any:
+    def __call__(self, fn: F) -> F:
         return disable(fn, recursive=self._recursive)
 
     def __enter__(self) -> None:
@@ -209,6 +250,10 @@ class _Disable:
         self._stance.__exit__(kind, error, trace)
 
 
+@overload
+def disable(fn: F, recursive: bool = True, *, reason: str | None = None) -> F: ...
+@overload
+def disable(fn: None = None, recursive: bool = True, *, reason: str | None = None) -> _Disable: ...
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Never capture `fn`, nor (unless `recursive=False`) what it calls.
 
@@ -232,11 +277,16 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return _capture.Marked(innermost_fn(fn), mark)
 
 
-def assume_constant_result(fn: Callable[..., Any]) -> Any:
+def assume_constant_result(fn: F) -> F:
     """Call `fn` once, when it is captured, and keep what it returns as a constant of that capture."""
-    return _marked(fn, "constant")
+    marked: F = _marked(fn, "constant")
+    return marked
 
 
+@overload
+def allow_in_graph(fn: F) -> F: ...
+@overload
+def allow_in_graph(fn: Sequence[F]) -> list[F]: ...
 def allow_in_graph(fn: Any) -> Any:
     """Make calls of `fn` (or of each function of a list) one node of the graph, and do not look inside.
 

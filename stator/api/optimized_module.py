@@ -31,6 +31,7 @@ class OptimizedModule(Module):
             "_orig_mod": original,
             "_compiled": staticmethod(compiled),
             "_context": context,
+            "dynamo_ctx": context,  # what trainers compile further methods of the module with
             "__call__": _initialise_first if _is_uninitialised(original) else staticmethod(compiled),
             "__module__": cls.__module__,
             "__doc__": type(original).__doc__,
@@ -44,6 +45,17 @@ class OptimizedModule(Module):
 
     def __init__(self, module: Module, context: OptimizeContext) -> None:
         """Everything is the module's already."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """As the module does it. Trainers put `_orig_mod` back after they unwrapped it, or what was in it."""
+        if name != "_orig_mod":
+            super().__setattr__(name, value)
+        elif value is not self._orig_mod:
+            compiled = self._context.function(value)
+            for attribute, part in (("_orig_mod", value), ("_compiled", staticmethod(compiled))):
+                setattr(type(self), attribute, part)
+            type(self).__call__ = staticmethod(compiled)  # type: ignore[method-assign]
+            object.__setattr__(self, "__dict__", vars(value))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return optimized, (self._orig_mod, self._context)
@@ -72,7 +84,13 @@ def optimized(module: Module, context: OptimizeContext) -> OptimizedModule:
 
 
 def _is_uninitialised(module: Module) -> bool:
-    tensors = (t for part in module.modules() for t in (*part._parameters.values(), *part._buffers.values()))
+    parts = {id(module): module}  # not module.modules(), which wants modules that can be hashed
+    waiting = [module]
+    while waiting:
+        children = [child for child in waiting.pop()._modules.values() if child is not None]
+        waiting += [child for child in children if id(child) not in parts]
+        parts.update((id(child), child) for child in children)
+    tensors = (t for part in parts.values() for t in (*part._parameters.values(), *part._buffers.values()))
     return any(tensor is not None and is_lazy(tensor) for tensor in tensors)
 
 

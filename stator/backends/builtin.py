@@ -1,5 +1,6 @@
 """The backends of Stator's own."""
 
+import logging
 from typing import Any
 
 from stator.backends.registry import register_backend, register_debug_backend
@@ -25,8 +26,10 @@ def empty(gm: Any, example_inputs: Any) -> Any:
 
 
 @register_backend
-def eager(gm: Any, example_inputs: Any) -> Any:
+def eager(gm: Any, example_inputs: Any, **ignored: Any) -> Any:
     """Run the torch.fx graph as it is: shows whether a fault is the graph's or a backend's."""
+    if ignored:
+        logging.getLogger("stator").warning("the backend 'eager' ignores %s", ignored)
     return gm.forward
 
 

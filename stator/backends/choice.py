@@ -32,7 +32,10 @@ def choose(
     """The backend, ready to be called with a graph and its example inputs."""
     if mode is not None and options is not None:
         raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
-    if backend == "inductor":
+    # Which guards are kept: dropping some is never needed for a right answer.
+    if options is not None and "guard_filter_fn" in options:
+        options = {name: value for name, value in options.items() if name != "guard_filter_fn"}
+    if isinstance(backend, str) and backend == "inductor":
         return inductor(None if options else mode or "default", dict(options) if options else None, dynamic)
     chosen = lookup_backend(backend)
     given = {"mode": mode if mode != "default" else None, "options": options}

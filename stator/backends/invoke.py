@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+import itertools
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
+from stator.backends.error_classes import raised_as
 from stator.config import config
 
 log = logging.getLogger("stator")
@@ -18,9 +20,11 @@ class BackendFailed(RuntimeError):
 
     def __init__(self, backend: Callable[..., Any], error: BaseException) -> None:
         self.backend_name = name_of(backend)
-        super().__init__(
+        self.inner_exception = error
+        RuntimeError.__init__(  # not super(): see error_classes.py
+            self,
             f"backend {self.backend_name!r} raised {type(error).__name__}: {error}\n"
-            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively."
+            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively.",
         )
 
 
@@ -41,17 +45,19 @@ def compile_graph(
     try:
         if symbols is not None:
             examples = _symbolic_examples(module)
-        with context(), _tracing(module) if symbols is not None else contextlib.nullcontext():
+        tracing = _tracing(module) if symbols is not None else contextlib.nullcontext()
+        with context(), _as_dynamo_calls(), tracing:
             compiled = backend(module, examples)
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
         compiled = _past_hooks(compiled, module)
+        _count(module)
     except Exception as error:
         if symbols is not None and (refused := _refused_floats(error, symbols)):
             fixed: frozenset[int] = symbols.fixed
             return fixed | refused
         if not config.suppress_errors:
-            raise BackendFailed(backend, error) from error
+            raise raised_as(BackendFailed)(backend, error) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
         return None
     if context is contextlib.nullcontext:
@@ -63,6 +69,35 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+_compilations = itertools.count()
+
+
+@contextlib.contextmanager
+def _as_dynamo_calls() -> Iterator[None]:
+    """What backends and programs find around a compilation by TorchDynamo: its number, their callbacks."""
+    with contextlib.ExitStack() as entered:
+        guards = sys.modules.get("torch._guards")
+        if guards is not None and guards.CompileContext.try_get() is None:
+            number = guards.CompileId(frame_id=next(_compilations), frame_compile_id=0)
+            entered.enter_context(guards.compile_context(guards.CompileContext(number)))
+        callback = sys.modules.get("torch._dynamo.callback")
+        if callback is not None:
+            handler, trigger = callback.callback_handler, callback.CallbackTrigger.DYNAMO
+            if handler.start_callbacks or handler.end_callbacks:
+                number = guards.CompileContext.current_compile_id() if guards is not None else None
+                entered.enter_context(handler.install_callbacks(trigger, str(number)))
+        yield
+
+
+def _count(module: Any) -> None:
+    """Add to the counts that programs read from `torch._dynamo.utils.counters`, where that was loaded."""
+    theirs = sys.modules.get("torch._dynamo.utils")
+    if theirs is not None:
+        calls = sum(node.op.startswith("call_") for node in module.graph.nodes)
+        theirs.counters["stats"]["unique_graphs"] += 1
+        theirs.counters["stats"]["calls_captured"] += calls
 
 
 def _refused_floats(error: Exception, symbols: Any) -> frozenset[int]:

@@ -6,6 +6,8 @@ import importlib.metadata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
+from stator.backends.error_classes import raised_as
+
 Backend = Callable[..., Any]
 """`fn(gm: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> callable`"""
 
@@ -24,7 +26,8 @@ class InvalidBackend(RuntimeError):
     def __init__(self, name: str) -> None:
         near = difflib.get_close_matches(name, list_backends(exclude_tags=()), n=3)
         hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-        super().__init__(f"Invalid backend: {name!r}. {hint}stator.list_backends() gives the names.")
+        message = f"Invalid backend: {name!r}. {hint}stator.list_backends() gives the names."
+        RuntimeError.__init__(self, message)  # not super(): see error_classes.py
         self.name = name
 
 
@@ -65,7 +68,7 @@ def lookup_backend(backend: str | Backend) -> Backend:
         return backend
     found = _registered.get(backend) or _from_torch(backend) or _from_entry_point(backend)
     if found is None:
-        raise InvalidBackend(backend)
+        raise raised_as(InvalidBackend)(backend)
     return found
 
 

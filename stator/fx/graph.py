@@ -164,6 +164,9 @@ class GraphBuilder:
         self, call: Any, tensors: list[fx.Node], numbers: list[Any], first: int, line: int
     ) -> list[fx.Node]:
         """A function that is allowed in the graph, by itself; its tensors, numbered from `first`."""
+        if not call.is_plain():
+            node = self._function(call.on_leaves(), (*tensors, *numbers), line)
+            return [self.item(node, i, first + i) for i in range(call.result_count)]
         args, kwargs = call.arguments(tensors, numbers)
         node = self.graph.create_node("call_function", call.function, args, kwargs)
         places = call.places()

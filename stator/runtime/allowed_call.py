@@ -41,7 +41,7 @@ class OpaqueCall:
         """What the outputs look like, from a run on fake tensors."""
         from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-        mode = FakeTensorMode()
+        mode = FakeTensorMode(allow_non_fake_inputs=True)  # tensors that the function finds by itself
 
         def fake(tensor: torch.Tensor) -> torch.Tensor:
             element = torch.empty_strided(
@@ -63,6 +63,11 @@ class OpaqueCall:
                 raise TypeError(f"a result is a {type(leaf).__name__}")
         self._results = [_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    @property
+    def result_count(self) -> int:
+        """How many tensors it returns."""
+        return sum(known is _TENSOR for known in self._results)
 
     def forget(self) -> None:
         """Drop the tensors and symbols of the capture."""
@@ -95,13 +100,31 @@ class OpaqueCall:
 
     def places(self) -> list[Any]:
         """How to take each tensor out of the result: None for the result itself, or an index of it."""
-        if len(self._results) == 1 and self._returned.is_leaf():
-            return [None]
+        if self._returned.is_leaf():
+            return [None] if self._results == [_TENSOR] else []  # a constant, or nothing
         if self._returned.type in (tuple, list) and all(
             child.is_leaf() for child in self._returned.children()
         ):
             return [i for i, known in enumerate(self._results) if known is _TENSOR]
         raise NotImplementedError(f"torch.fx has no form of what {self.name} returns")
+
+    def is_plain(self) -> bool:
+        """Whether torch.fx can hold what it is given and returns: containers of Python's own."""
+        try:
+            self.places()
+        except NotImplementedError:
+            return False
+        return _has_plain_containers(self._given)
+
+    def on_leaves(self) -> Callable[..., list[torch.Tensor]]:
+        """The call as a function of its tensors and numbers alone, which gives the tensors of the result."""
+        count = sum(leaf is _TENSOR for leaf in self._leaves)
+
+        def call(*leaves: Any) -> list[torch.Tensor]:
+            return self(list(leaves[:count]), *leaves[count:])
+
+        call.__name__ = call.__qualname__ = self.name
+        return call
 
 
 class Apply:
@@ -118,6 +141,12 @@ class Apply:
 
 
 _APPLY: Any = vars(torch._C._FunctionBase)["apply"]
+
+
+def _has_plain_containers(structure: Any) -> bool:
+    return structure.is_leaf() or (
+        structure.type in (tuple, list, dict) and all(map(_has_plain_containers, structure.children()))
+    )
 
 
 class _Place:

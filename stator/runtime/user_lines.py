@@ -2,6 +2,7 @@
 
 import linecache
 from collections.abc import Iterable
+from typing import Any
 
 
 def stack_lines(frames: Iterable[tuple[str, int, str]]) -> tuple[str, ...]:
@@ -15,6 +16,17 @@ def traceback_text(frames: Iterable[tuple[str, int, str]]) -> str:
         f'  File "{file}", line {line}, in {function}{_after(chr(10) + "    ", file, line)}\n'
         for file, line, function in frames
     )
+
+
+def place_of(fn: Any) -> str:
+    """`name (file:line)` of a callable."""
+    function = getattr(fn, "__func__", fn)
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    if code is None:  # a module, a callable object
+        called: list[Any] = [getattr(type(fn), method, None) for method in ("forward", "__call__")]
+        code = next((each.__code__ for each in called if hasattr(each, "__code__")), None)
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else str(name)
 
 
 def _after(separator: str, file: str, line: int) -> str:

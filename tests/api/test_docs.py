@@ -1,6 +1,8 @@
 """The documents name files, targets and names that exist."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,28 @@ def test_names_of_the_interface_exist() -> None:
     named = set(re.findall(r"`stator\.(\w+)\(", readme))
     assert named
     assert named <= set(stator.__all__)
+
+
+def test_the_samples_of_the_migration_page_run(tmp_path: Path) -> None:
+    """Each in a process of its own: the first one changes what torch.compile is."""
+    page = (ROOT / "docs/migrating.md").read_text()
+    samples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(samples) >= 4
+    running = []
+    for i, sample in enumerate(samples):
+        (tmp_path / f"sample{i}.py").write_text(sample)
+        command = [sys.executable, str(tmp_path / f"sample{i}.py")]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+    for process in running:
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+
+
+def test_names_of_the_migration_page_exist() -> None:
+    page = (ROOT / "docs/migrating.md").read_text()
+    named = set(re.findall(r"`stator\.(\w+)", page))
+    assert "compile" in named
+    assert named <= {*stator.__all__, "config"}
 
 
 def test_the_example_of_the_readme_runs() -> None:

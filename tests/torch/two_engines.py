@@ -365,7 +365,7 @@ def optimizers() -> None:
                 step()
             results.append([p.detach().clone() for p in model.parameters()])
             if compile_step:
-                assert served(step) >= 2, (optimizer, [stop.detail for stop in step.stops])
+                assert served(step) >= 2, (optimizer, [stop["detail"] for stop in step.stops])
         same(results[0], results[1])
 
 

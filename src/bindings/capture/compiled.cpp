@@ -102,7 +102,7 @@ PyObject* get_misses(PyObject* object, void*) {
 PyObject* reset(PyObject* object, PyObject*) {
   CompiledState& state = *reinterpret_cast<Compiled*>(object)->state;
   state.cache.reset();
-  state.skipped = false;
+  state.skipped = state.ran_once = false;
   if (state.callees) state.callees->reset();
   Py_RETURN_NONE;
 }

@@ -1,5 +1,6 @@
 // bindings/capture/compiled_call.cpp: a call of a compiled function: served by a capture, captured, or run as
 // it is.
+#include <algorithm>
 #include <utility>
 
 #include "bindings/capture/compiled.h"
@@ -25,7 +26,16 @@ void raise_not_whole(const CaptureStop& stop) {
   message += stack_text(stop);
   message += std::string("\n  reason: ") + why.message;
   if (*why.hint != '\0') message += std::string("\n  hint: ") + why.hint;
-  PyErr_SetString(capture_error, message.c_str());
+  set_capture_error("break", message);
+}
+
+// Whether the program is in a region in which it wants breaks to be errors.
+bool is_in_error_region() {
+  PyObject* flag = settings.error_region != nullptr && settings.error_region != Py_None
+                       ? PyDict_GetItemWithError(PyTuple_GET_ITEM(settings.error_region, 0),
+                                                 PyTuple_GET_ITEM(settings.error_region, 1))
+                       : nullptr;  // borrowed
+  return flag == Py_True;
 }
 
 // Tells the user's hooks what the captures of one function do.
@@ -36,19 +46,19 @@ class Hooks final : public CacheListener {
   bool guard_raised() override {
     const Ref<> error = take_error();
     PyObject* hook = settings.guard_error_hook;
-    if (hook == nullptr || hook == Py_None) return true;
+    if (!is_set(hook)) return true;
     return static_cast<bool>(
         Ref<>::steal(PyObject_CallFunctionObjArgs(hook, self_->function, error.get(), nullptr)));
   }
 
   bool captures_again(const std::string& guard) override {
-    if (settings.error_on_recompile) {
-      PyErr_Format(capture_error, "stator: a second capture is needed, since this no longer holds: %s",
-                   guard.c_str());
+    if (settings.error_on_recompile || current_stance() == Stance::fail_on_recompile) {
+      set_capture_error("recompile",
+                        "stator: a second capture is needed, since this no longer holds: " + guard);
       return false;
     }
     for (PyObject* hook : {self_->on_miss, settings.miss_hook}) {
-      if (hook == nullptr || hook == Py_None) continue;
+      if (!is_set(hook)) continue;
       auto text =
           Ref<>::steal(PyUnicode_DecodeUTF8(guard.data(), static_cast<Py_ssize_t>(guard.size()), "replace"));
       if (!text) return false;
@@ -65,27 +75,69 @@ class Hooks final : public CacheListener {
         "stator: " + std::to_string(limit_of(*self_->state)) +
         " captures of one function; it runs without capture from now on. The guard that failed last: " +
         guard;
+    if (is_set(settings.limit_hook)) {
+      return static_cast<bool>(
+          Ref<>::steal(PyObject_CallFunction(settings.limit_hook, "Os", self_->function, message.c_str())));
+    }
     return PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) == 0;
   }
 
   bool captured(const Entry& entry) override {
+    if (is_set(settings.capture_hook) && !told(settings.capture_hook, entry_row(entry))) return false;
+    if (entry.snapshot() && !stopped_by(settings.break_hook, self_->state->cache.breaks())) return false;
     if (self_->on_entry == Py_None) return true;
     auto guards = Ref<>::steal(strings(entry.guards()));
     return guards && Ref<>::steal(PyObject_CallOneArg(self_->on_entry, guards.get()));
   }
 
+  // A capture stopped; false with an error set.
+  bool stopped(PyObject* hook) { return stopped_by(hook, self_->state->cache.stops()); }
+
  private:
+  // By the last of these.
+  bool stopped_by(PyObject* hook, const std::vector<CaptureStop>& stops) {
+    if (!is_set(hook) || stops.empty()) return true;
+    auto rows = Ref<>::steal(stop_rows({stops.back()}));
+    return rows && told(hook, Py_NewRef(PyList_GET_ITEM(rows.get(), 0)));
+  }
+
+  // Steals `row`.
+  bool told(PyObject* hook, PyObject* row) {
+    const auto owned = Ref<>::steal(row);
+    return owned && Ref<>::steal(PyObject_CallFunctionObjArgs(hook, self_->function, owned.get(), nullptr));
+  }
+
   Compiled* self_;
 };
 
 // Whether a debugger, tracer or profiler wants to see the function's own frames.
 bool is_observed() { return cpython::tracing(PyThreadState_Get()); }
 
+// Whether operators were captured, of the function or of those that it calls.
+bool has_operators(const CompiledState& state) {
+  const auto any = [](const CaptureCache& cache) {
+    return std::any_of(cache.entries().begin(), cache.entries().end(),
+                       [](const auto& serving) { return serving.entry->node_count() != 0; });
+  };
+  if (any(state.cache)) return true;
+  return state.callees &&
+         std::any_of(state.callees->codes().begin(), state.callees->codes().end(), [&](const auto& of) {
+           const auto& segments = of.second->segments;
+           return any(of.second->cache) || std::any_of(segments.begin(), segments.end(),
+                                                       [&](const auto& each) { return any(each.second); });
+         });
+}
+
 PyObject* call_natively(Compiled* self, PyObject* const* arguments, size_t flags, PyObject* keywords) {
-  const CompiledState& state = *self->state;
-  const bool alone = thread_stance != Stance::normal || settings.disable || state.whole || state.skipped;
+  CompiledState& state = *self->state;
+  const Stance stance = current_stance();
+  const bool alone = (stance != Stance::normal && stance != Stance::eager_then_compile) || settings.disable ||
+                     state.whole || state.skipped;
   if (alone || thread_context.recording != nullptr || thread_context.plain || is_observed())
     return PyObject_Vectorcall(self->function, arguments, flags, keywords);
+  if (state.calls_until_notice > 0 && --state.calls_until_notice == 0 && is_set(settings.nothing_hook) &&
+      !has_operators(state) && !Hooks(self).stopped(settings.nothing_hook))
+    return nullptr;
   const CalleesScope scope(callees_of(self), true);
   return PyObject_Vectorcall(self->function, arguments, flags, keywords);
 }
@@ -111,6 +163,7 @@ PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags,
 
 void install_domain(const Domain* domain) {
   installed_domain = domain;
+  stop_policy = {&is_in_error_region, &raise_not_whole};
   if (domain->library() == nullptr) return;
   keep_gil_in(domain->library());
   if (manage_evaluator_of(domain->library())) {
@@ -131,10 +184,22 @@ CalleeCaptures* callees_of(Compiled* self) {
 PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   auto* self = reinterpret_cast<Compiled*>(object);
   CompiledState& state = *self->state;
-  if (thread_stance == Stance::force_eager || settings.disable || thread_context.recording != nullptr)
+  const Stance stance = current_stance();
+  if (stance == Stance::force_eager || settings.disable || thread_context.recording != nullptr)
     return call_natively(self, arguments, flags, keywords);
+  if (is_set(settings.backend_hook)) [[unlikely]] {
+    const auto other = Ref<>::steal(PyObject_CallOneArg(settings.backend_hook, object));
+    if (!other) return nullptr;
+    if (other.get() != object) return PyObject_Vectorcall(other.get(), arguments, flags, keywords);
+  }
   const OtherEnginePause other_engine_off;
   if (state.cache.given_up() || is_observed()) return call_natively(self, arguments, flags, keywords);
+  if (stance == Stance::eager_then_compile && !std::exchange(state.ran_once, true))
+    return PyObject_Vectorcall(self->function, arguments, flags, keywords);
+  if (stance == Stance::fail_on_recompile && state.cache.entries().empty()) {
+    set_capture_error("recompile", "stator: a call is to be captured");
+    return nullptr;
+  }
   try {
     const Call call{arguments, PyVectorcall_NARGS(flags), keywords};
     CaptureOptions options{self->backend};
@@ -144,7 +209,7 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
     PyObject* result = nullptr;
     OpenEnd end;
     const auto answer = state.cache.call(*installed_domain, self->function, call, options, limit_of(state),
-                                         thread_stance != Stance::run_only, hooks, &result, end);
+                                         stance != Stance::run_only, hooks, &result, end);
     switch (answer) {
       case CaptureCache::Answer::open: {
         const CalleesScope scope(callees_of(self), false);
@@ -159,7 +224,8 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
         return call_plainly(self, arguments, flags, keywords,
                             answer == CaptureCache::Answer::undone_by_backend);
       case CaptureCache::Answer::stopped:
-        if (state.whole) {
+        if (!hooks.stopped(settings.break_hook)) return nullptr;
+        if (state.whole || state.cache.stops().back().is_error) {
           raise_not_whole(state.cache.stops().back());
           return nullptr;
         }

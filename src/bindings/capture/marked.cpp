@@ -2,6 +2,8 @@
 // it.
 #include "bindings/capture/marked.h"
 
+#include <utility>
+
 #include "bindings/capture/function_wrapper.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
@@ -10,6 +12,7 @@
 #include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/substitutes.h"
 
 namespace stator {
 namespace {
@@ -29,6 +32,12 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObj
       return opaque_result(*recording, function, arguments, flags, keywords);
     stop(*recording, BreakCode::kDisabled);  // called by C code: a call by an instruction has stopped before
     return nullptr;
+  }
+  if (marked(object)->mark == Mark::skipped && thread_context.callees() != nullptr) {
+    const bool outer = std::exchange(thread_context.own_frame, true);
+    PyObject* result = PyObject_Vectorcall(function, arguments, flags, keywords);
+    thread_context.own_frame = outer;
+    return result;
   }
   if (marked(object)->mark != Mark::disabled)
     return PyObject_Vectorcall(function, arguments, flags, keywords);
@@ -57,12 +66,21 @@ PyObject* mark_in_place(PyObject*, PyObject* arguments) {
   const char* text;
   if (!PyArg_ParseTuple(arguments, "O!s:mark_function", &PyFunction_Type, &function, &text)) return nullptr;
   const Mark mark = mark_from_name(text);
-  if (mark != Mark::constant && mark != Mark::opaque)
+  if (mark != Mark::constant && mark != Mark::opaque && mark != Mark::skipped)
     return PyErr_Format(PyExc_ValueError, "no mark of functions: %s", text);
   return mark_function(function, mark) ? Py_NewRef(function) : nullptr;
 }
 
+PyObject* substitute_function(PyObject*, PyObject* arguments) {
+  PyObject *original, *function;
+  if (!PyArg_ParseTuple(arguments, "OO!:substitute", &original, &PyFunction_Type, &function)) return nullptr;
+  substitute(original, function);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"substitute", substitute_function, METH_VARARGS,
+     "substitute(original, fn)\n--\n\nCaptures call the Python function `fn` where `original` is called."},
     {"mark_function", mark_in_place, METH_VARARGS,
      "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
     {nullptr, nullptr, 0, nullptr}};

@@ -8,10 +8,13 @@
 
 namespace stator {
 
+StopPolicy stop_policy;
+
 bool stop(Recording& recording, BreakCode code, std::string detail) {
   if (!recording.stopped.happened()) {
     const Break* why = recording.capture.broken();  // the domain knew it before
     recording.stopped.code = why != nullptr ? why->code : code;
+    recording.stopped.is_error = stop_policy.is_error != nullptr && stop_policy.is_error();
     recording.stopped.detail = std::move(detail);
     if (why != nullptr) recording.stopped.detail = why->detail;
     const LineId line = recording.stack.line();

@@ -18,11 +18,20 @@ struct CaptureStop {
   std::optional<BreakCode> code;
   std::string detail;
   std::vector<UserFrame> stack;  // of the user's, innermost last; empty where nothing ran yet
+  bool is_error = false;         // the program wants a break at this place to be an error
   std::string module;            // whose loading it was: once that is there, a capture may come further
   ProgramPlace place;            // the instruction of the program that led there, or that raised
   std::string not_kept;          // why what was captured before it could not be kept; empty: it was
   bool happened() const { return code.has_value(); }
 };
+
+// How the layer above treats stops: whether a break is an error where the program stands now, and raising
+// that. nullptr: it never is.
+struct StopPolicy {
+  bool (*is_error)() = nullptr;
+  void (*raise)(const CaptureStop&) = nullptr;
+};
+extern StopPolicy stop_policy;
 
 // Ends the capture with a reason; returns false. The error that is set passes over every handler.
 bool stop(Recording& recording, BreakCode code, std::string detail = {});

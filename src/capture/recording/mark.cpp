@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "capture/engine/engine.h"
+#include "capture/recording/capture_stop.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
 
@@ -29,9 +30,25 @@ vectorcallfunc usual_vectorcall = nullptr;
 
 PyObject* call_marked(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   Recording* recording = thread_context.recording;
-  if (recording == nullptr) return usual_vectorcall(function, arguments, flags, keywords);
-  if (marked_functions()[function] == Mark::opaque)
-    return opaque_result(*recording, function, arguments, flags, keywords);
+  const Mark mark = marked_functions()[function];
+  if (recording == nullptr) {
+    // Below a compiled function that runs as it is, a break is one still.
+    if (mark == Mark::skipped && thread_context.callees() != nullptr && stop_policy.is_error != nullptr &&
+        stop_policy.is_error()) {
+      CaptureStop stopped;
+      stopped.code = BreakCode::kSkipped;
+      stop_policy.raise(stopped);
+      return nullptr;
+    }
+    return usual_vectorcall(function, arguments, flags, keywords);
+  }
+  if (mark == Mark::opaque) return opaque_result(*recording, function, arguments, flags, keywords);
+  if (mark == Mark::skipped) {
+    if (is_domains_own_break(*recording)) Py_RETURN_NONE;
+    // Called by C code: a call by an instruction has stopped before.
+    stop(*recording, BreakCode::kSkipped);
+    return nullptr;
+  }
   return constant_result(*recording, function, arguments, flags, keywords);
 }
 

@@ -25,6 +25,14 @@ std::string name_of(PyObject* function) {
 
 }  // namespace
 
+bool is_domains_own_break(const Recording& recording) {
+  if (recording.frame == nullptr || !PyDict_Check(recording.frame->globals)) return false;
+  PyObject* name = PyDict_GetItemString(recording.frame->globals, "__name__");  // borrowed
+  const char* text = name != nullptr && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  const std::string package = recording.domain.package();
+  return text != nullptr && !package.empty() && std::string_view(text).starts_with(package + ".");
+}
+
 bool before_marked_call(Recording& recording, const Marked& marked, PyObject* callable,
                         PyObject* const* arguments, Py_ssize_t count) {
   switch (marked.mark) {
@@ -54,6 +62,10 @@ bool before_marked_call(Recording& recording, const Marked& marked, PyObject* ca
       expect_result(recording);
       return true;
     case Mark::skipped:
+      if (PyFunction_Check(callable) && is_domains_own_break(recording)) {
+        expect_result(recording);
+        return true;
+      }
       return stop(recording, BreakCode::kSkipped, name_of(marked.function));
     default:
       return stop(recording, BreakCode::kDisabled, name_of(marked.function));

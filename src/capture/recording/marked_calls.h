@@ -14,6 +14,9 @@ PyObject* opaque_result(Recording& recording, PyObject* function, PyObject* cons
                         PyObject* keywords);
 bool before_marked_call(Recording& recording, const struct Marked& marked, PyObject* callable,
                         PyObject* const* arguments, Py_ssize_t count);
+// Whether a function that was marked as skipped in place, `graph_break` say, is called by code of the domain
+// itself. It has reasons that hold for the domain's own engine: optimizers do that. Such a call does nothing.
+bool is_domains_own_break(const Recording& recording);
 // Nothing: a `__call__` that carries no mark.
 std::optional<bool> before_marked_method(Recording& recording, PyObject* method, PyObject* self,
                                          PyObject* const* arguments, Py_ssize_t count);

@@ -10,6 +10,7 @@
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/single_dispatch.h"
+#include "capture/recording/substitutes.h"
 
 namespace stator {
 
@@ -47,6 +48,11 @@ static bool look_through_partial(Recording& recording, PyObject*& callable) {
 
 // A wrapper that only passes its arguments on gives way to the function that it calls.
 bool look_through(Recording& recording, PyObject*& callable) {
+  if (PyObject* function = substitute_of(callable)) {
+    pin(recording, function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("a substitute"))});
+    Py_SETREF(callable, Py_NewRef(function));
+    return true;
+  }
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     const Ref<> wrapper = Ref<>::share(PyMethod_GET_FUNCTION(callable));
     PyObject* function = Ref<>(wrapper).release();

@@ -5,6 +5,8 @@
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/mark.h"
 
 namespace stator {
 
@@ -161,7 +163,11 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
       return true;
     case CaptureCache::Answer::stopped:
       note_break(of.cache.stops().back().place);
-      break;
+      if (!of.cache.stops().back().is_error) break;
+      stop_policy.raise(of.cache.stops().back());
+      *result = nullptr;
+      if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
+      return true;
     default:
       break;
   }
@@ -187,7 +193,8 @@ bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, P
   const PyCodeObject* code = frame->code;
   if (frame->owner != STATOR_OWNED_BY_THREAD || code->co_flags & kMakesObject ||
       !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || (!own && !wants(frame)) ||
-      cpython::python_recursion(thread) <= 0 || decoded_code(frame->code) == nullptr) {
+      mark_of(frame->function).mark == Mark::skipped || cpython::python_recursion(thread) <= 0 ||
+      decoded_code(frame->code) == nullptr) {
     return false;
   }
   try {

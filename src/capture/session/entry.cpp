@@ -61,8 +61,9 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     }
     if (is_last) {
       if (first_answer) why = *std::move(first_answer);
-      return options.may_end_early ? capture_until(domain, function, call, options, by_identity, why)
-                                   : nullptr;
+      return options.may_end_early && !why.is_error
+                 ? capture_until(domain, function, call, options, by_identity, why)
+                 : nullptr;
     }
     first_answer = why;
   }

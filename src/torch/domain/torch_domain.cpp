@@ -48,7 +48,8 @@
 namespace stator {
 namespace {
 
-// The sizes that torch._dynamo.mark_dynamic and mark_static speak of, over what the engine found.
+// The sizes that torch._dynamo.mark_dynamic, mark_unbacked and mark_static speak of, over what the engine
+// found.
 uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
   const auto bits = [&](const char* name) {
     const Ref<> marks = Ref<>::steal(PyObject_GetAttrString(tensor, name));
@@ -63,10 +64,13 @@ uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
   };
   if (!PyObject_HasAttrString(tensor, "_dynamo_dynamic_indices") &&
       !PyObject_HasAttrString(tensor, "_dynamo_weak_dynamic_indices") &&
+      !PyObject_HasAttrString(tensor, "_dynamo_unbacked_indices") &&
+      !PyObject_HasAttrString(tensor, "_dynamo_strict_unbacked_indices") &&
       !PyObject_HasAttrString(tensor, "_dynamo_static_indices")) {
     return varying;
   }
-  return (varying | bits("_dynamo_dynamic_indices") | bits("_dynamo_weak_dynamic_indices")) &
+  return (varying | bits("_dynamo_dynamic_indices") | bits("_dynamo_weak_dynamic_indices") |
+          bits("_dynamo_unbacked_indices") | bits("_dynamo_strict_unbacked_indices")) &
          ~bits("_dynamo_static_indices");
 }
 

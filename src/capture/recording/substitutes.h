@@ -1,0 +1,17 @@
+// capture/recording/substitutes.h: Python functions that are captured in place of others, as the user said.
+#ifndef STATOR_CAPTURE_RECORDING_SUBSTITUTES_H
+#define STATOR_CAPTURE_RECORDING_SUBSTITUTES_H
+
+#include "capture/cpython/python.h"
+
+namespace stator {
+
+// From now on captures call `function` where the program calls `original`, usually a C function of which they
+// know nothing. Both live as long as the process.
+void substitute(PyObject* original, PyObject* function);
+// Borrowed; nullptr: there is none.
+PyObject* substitute_of(PyObject* callable);
+
+}  // namespace stator
+
+#endif

@@ -1,0 +1,60 @@
+"""Exceptions that programs catch by torch's names and by ours."""
+
+import functools
+import sys
+from typing import Any
+
+from stator import _capture
+from stator.api import notices, stance
+from stator.backends import invoke, registry
+from stator.backends.error_classes import choose_with
+
+_TORCH_NAMES = {
+    _capture.CaptureError: "Unsupported",
+    invoke.BackendFailed: "BackendCompilerFailed",
+    registry.InvalidBackend: "InvalidBackend",
+}
+
+
+@functools.cache
+def _both(own: Any, torch_name: str) -> Any:
+    """A class for what is an error of Stator and one of TorchDynamo."""
+    import torch._dynamo.exc
+
+    theirs = getattr(torch._dynamo.exc, torch_name)
+    # Initialised by ours alone: what torch's would do belongs to its engine.
+    return type(own.__name__, (own, theirs), {"__module__": own.__module__, "__init__": own.__init__})
+
+
+def _capture_error(kind: str, message: str) -> BaseException:
+    if kind == "recompile" and stance.current() == "fail_on_recompile":
+        message = f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {message}"
+    name = "RecompileError" if kind == "recompile" else _TORCH_NAMES[_capture.CaptureError]
+    error: BaseException = _both(_capture.CaptureError, name)(message)
+    vars(error).update(msg=message, real_stack=[])
+    return error
+
+
+def _with_torch_name(own: Any) -> Any:
+    return _both(own, _TORCH_NAMES[own])
+
+
+def _too_many(function: Any, message: str) -> None:
+    config: Any = sys.modules.get("torch._dynamo.config")
+    if config is not None and getattr(config, "fail_on_recompile_limit_hit", False):
+        from torch._dynamo import exc
+
+        raise exc.FailOnRecompileLimitHit(message)
+    notices.warn_of_limit(function, message)
+
+
+def install() -> None:
+    """From now on errors have both names. torch's module of them is loaded when the first is raised."""
+    _capture.configure(error_hook=_capture_error, limit_hook=_too_many)
+    choose_with(_with_torch_name)
+
+
+def uninstall() -> None:
+    """Errors are Stator's alone."""
+    _capture.configure(error_hook=None, limit_hook=notices.warn_of_limit)
+    choose_with(None)
