@@ -22,6 +22,7 @@ enum class CallKind : uint8_t {
   tensor,         // operators on tensors: the dispatcher records them
   setting,        // gives a setting of the process, which a guard asks for again
   modes,          // changes the thread's modes, which the domain records and undoes
+  lasting_mode,   // the same, for one that a program may leave changed: Domain::lasting_modes
   reads,          // looks at values that only a run has: cannot be captured
   asks_gradient,  // writes the attribute `requires_grad` of its first argument
   forward,        // bound to a class: calls its Python function `forward` with a new object and the arguments
@@ -225,6 +226,8 @@ class Domain {
   virtual std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
+  // The bits of it in which a program may leave the thread changed; others are as before when it ends.
+  virtual uint64_t lasting_modes() const { return 0; }
   // Whether captures can be made in the thread's present modes. They may end: a function that is called under
   // them is not given up.
   virtual bool captures_now() const { return true; }

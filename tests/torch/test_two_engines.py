@@ -103,7 +103,7 @@ compiled = stator.compile(f, backend="native")
 for _ in range(3):
     torch.testing.assert_close(compiled(x), expected)
     torch.testing.assert_close(inside(x), expected + 1)
-assert [entry.hits for entry in stator.cache_entries(compiled)] == [2]
+assert sum(entry.hits for entry in stator.cache_entries(compiled)) >= 2
 """
 
 

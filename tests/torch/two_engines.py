@@ -295,7 +295,7 @@ def dynamo_still_captures() -> None:
 
     def breaks(x: torch.Tensor) -> torch.Tensor:
         y = x * memory_sum(x)
-        return theirs(y)
+        return next(theirs(y) for _ in range(1) if memory_sum(y) is not None)  # runs natively
 
     compiled = own(breaks)
     for n in range(3):

@@ -5,11 +5,23 @@
 
 namespace stator {
 
+// One that was calculated is another object than those it was calculated from.
+static Ref<> new_number(const Ref<>& number) {
+  if (PyFloat_CheckExact(number.get()))
+    return Ref<>::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(number.get())));
+  int overflow = 1;
+  const long long value =
+      PyLong_CheckExact(number.get()) ? PyLong_AsLongLongAndOverflow(number.get(), &overflow) : 0;
+  return overflow == 0 ? Ref<>::steal(PyLong_FromLongLong(value)) : number;
+}
+
 Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
                           PyObject* const* arguments) const {
   switch (step.kind) {
     case Kind::tensor:
       return tensors[step.tensor];
+    case Kind::number:
+      return new_number(tensors[step.tensor]);
     case Kind::object:
       return step.object;
     case Kind::pinned:

@@ -41,6 +41,7 @@ class Rebuild {
   }
   enum class Kind : uint8_t {
     tensor,
+    number,
     object,
     pinned,
     placed,

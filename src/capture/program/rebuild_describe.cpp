@@ -95,8 +95,14 @@ size_t Rebuild::describe(PyObject* value, Capture& capture) {
          std::string("a result of type ") + Py_TYPE(value)->tp_name);
     return kStopped;
   };
+  if (const auto number = recording.arguments.by_symbol.find(value);
+      number != recording.arguments.by_symbol.end()) {
+    step.kind = Kind::given;
+    step.path = number->second->path();
+    return index;
+  }
   if (recording.domain.is_tensor(value) || recording.domain.is_symbolic(value)) {
-    step.kind = Kind::tensor;
+    step.kind = recording.domain.is_tensor(value) ? Kind::tensor : Kind::number;
     // A number that was only written somewhere is held by nobody once the writes are undone.
     if (!recording.domain.is_tensor(value)) step.object = Ref<>::share(value);
     step.tensor = capture.tensors.size();

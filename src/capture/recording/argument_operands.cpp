@@ -240,7 +240,6 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     case FORMAT_SIMPLE:
     case CONVERT_VALUE:
     case YIELD_VALUE:
-    case RERAISE:
     case PUSH_EXC_INFO:
     case POP_EXCEPT:
       return read_top(recording, sp, 1);
@@ -259,6 +258,8 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     case STORE_SLICE:
     case WITH_EXCEPT_START:
       return read_top(recording, sp, 4);
+    case RERAISE:
+      return read_top(recording, sp, argument + 1);
     case FORMAT_VALUE:
       return read_top(recording, sp, has_format_spec(argument) ? 2 : 1);
     case BUILD_STRING:

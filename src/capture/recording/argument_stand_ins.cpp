@@ -119,6 +119,7 @@ Ref<> symbol_for(Recording& recording, Argument& argument) {
   argument.kind = Kind::number;
   argument.is_real = symbol.is_real;
   argument.symbol = symbol.index;
+  recording.arguments.by_symbol.emplace(symbol.stands.get(), &argument);
   return std::move(symbol.stands);
 }
 

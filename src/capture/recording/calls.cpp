@@ -35,6 +35,12 @@
 
 namespace stator {
 
+// A capture that took up a frame may leave a mode that was entered before, which cannot be undone.
+static bool may_change_modes(Recording& recording) {
+  return !recording.takes_up_frame ||
+         stop(recording, BreakCode::kUnsupportedMode, "a mode is entered or left behind a break");
+}
+
 static bool before_instance_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
                                  Py_ssize_t count);
 
@@ -140,6 +146,7 @@ static bool before_instance_call(Recording& recording, PyObject* callable, PyObj
   static PyObject* const call_name = PyUnicode_InternFromString("__call__");
   PyTypeObject* type = Py_TYPE(callable);
   const CallKind kind = recording.domain.classify(callable);
+  if (kind == CallKind::modes && !may_change_modes(recording)) return false;
   if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes)
     return read_all(recording, arguments, count);
   if (kind == CallKind::script) return stop(recording, BreakCode::kScriptUnderGrad, type->tp_name);
@@ -256,8 +263,10 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
       return before_table_call(recording, *known, callable, nullptr, arguments, count);
   }
   switch (recording.domain.classify(callable)) {
-    case CallKind::pure:
     case CallKind::modes:
+      return may_change_modes(recording) && read_all(recording, arguments, count);
+    case CallKind::pure:
+    case CallKind::lasting_mode:
       return read_all(recording, arguments, count);
     case CallKind::setting:
       return count == 0 ? read_setting(recording, callable)

@@ -11,7 +11,7 @@ namespace stator {
 
 using cpython::Frame;
 
-static PyObject* handled_now() { return Ref<>::steal(PyErr_GetHandledException()).get(); }
+static PyObject* handled_now() { return PyThreadState_Get()->exc_info->exc_value; }
 
 // Nothing hangs on the frame but its function, code and values.
 static bool is_plain(const Frame* frame) {
@@ -46,14 +46,15 @@ bool note_place(Recording& recording, const Instruction& instruction, Frame* fra
     end.evaluators = thread_context.evaluators;
     end.handled = handled_now();
   }
-  if (thread_context.evaluators != end.evaluators) return true;
+  // What happens in a handler belongs to the instruction that raised: the exception is no value of a segment.
+  const bool begins_handler =
+      instruction.opcode == Opcode::PUSH_EXC_INFO || instruction.opcode == Opcode::RERAISE;
+  if (thread_context.evaluators != end.evaluators || begins_handler || handled_now() != end.handled)
+    return true;
   end.now.number = recording.instructions;
   if (end.now.code.get() != frame->code) end.now.code = Ref<PyCodeObject>::share(frame->code);
   end.now.unit = instruction.begin() - cpython::code_start(frame->code);
   if (recording.instructions != end.number) return true;
-  // An exception that the program handles here is none of the values.
-  if (handled_now() != end.handled)
-    return stop(recording, BreakCode::kException, "an exception is being handled at the break");
   if (!recording.cached.kept.empty() || !take_frames(recording, instruction, frame, sp))
     return stop(recording, BreakCode::kUnguardable, "the frames at the break cannot be made again");
   end.reached = true;

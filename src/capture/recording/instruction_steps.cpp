@@ -131,6 +131,12 @@ bool delete_item(const InstructionAt& at) {
          before_item_write(at.recording, at.top(2), at.top(1), true);
 }
 
+bool slice(const InstructionAt& at) {
+  const auto bounds = Ref<>::steal(PySlice_New(at.top(2), at.top(1), nullptr));
+  return bounds && read_index(at.recording, at.top(3), bounds.get()) &&
+         before_subscript(at.recording, at.top(3), bounds.get());
+}
+
 bool store_slice(const InstructionAt& at) {
   PyObject *const value = at.top(4), *const container = at.top(3);
   if (!read_stored(at.recording, container, true, value)) return false;
@@ -220,6 +226,10 @@ bool raise(const InstructionAt& at) {
   PyObject* const raised = at.top(at.argument());
   if (PyType_Check(raised)) return read_class(at.recording, raised) && read_contents(at.recording, raised);
   return !is_pinned(at.recording, raised) || before_write(at.recording, raised, "the traceback");
+}
+
+bool reraise(const InstructionAt& at) {
+  return !is_pinned(at.recording, at.top(1)) || before_write(at.recording, at.top(1), "the traceback");
 }
 
 bool enter_context(const InstructionAt& at) {

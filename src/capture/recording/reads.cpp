@@ -220,6 +220,13 @@ bool read_reference(Recording& recording, PyObject* reference) {
     return stop(recording, BreakCode::kUnguardable, "a weak reference of unknown origin");
   PyObject** field = &reinterpret_cast<PyWeakReference*>(reference)->wr_object;
   PyObject* object = PyWeakref_GET_OBJECT(reference);
+  // The captured frame may drop what the real one holds.
+  if (recording.takes_up_frame) {
+    for (const auto& argument : recording.arguments.roots) {
+      if (argument->real == object)
+        return stop(recording, BreakCode::kUnguardable, "a weak reference to a value of the frame");
+    }
+  }
   // It never refers to another object, but may be without one.
   recording.guards.add(FieldGuard{field, "object", expect(object)}, reference);
   pin(recording, object, {Origin::attribute, reference, Ref<>::steal(PyUnicode_InternFromString("()"))});

@@ -59,6 +59,7 @@ struct Recording {
   const Instruction* at = nullptr;
   size_t instructions = 0;
   SegmentEnd end;
+  bool takes_up_frame = false;                          // it began in the middle of one
   int fewest_levels = std::numeric_limits<int>::max();  // of recursion that were left to a frame
   std::vector<PendingResult> pending;
   PyObject** stored = nullptr;  // where the value lies that an instruction is about to write

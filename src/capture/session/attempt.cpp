@@ -7,6 +7,7 @@
 #include "capture/arguments/names.h"
 #include "capture/cpython/collection_pause.h"
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/finalizers.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
@@ -140,6 +141,7 @@ bool CaptureAttempt::describe_arguments() {
   const ArgumentNames names(function_);
   const bool lazy = call_.place != nullptr || hands_to_python(function_);
   if (call_.place != nullptr) {
+    recording_.takes_up_frame = true;
     entry_->given_slots_ = call_.place->given;
     for (size_t cell : call_.place->cells) recording_.known.frame_cells.insert(call_.arguments[cell]);
   }
@@ -241,6 +243,9 @@ bool CaptureAttempt::run_function() {
     return give_up(BreakCode::kInternal, "the second run took another way");
   if (ends_early && capture_.recorded() == 0 && !options_.without_operators)
     return give_up(BreakCode::kOpcode, "nothing but Python code");
+  if ((ends_early || call_.place != nullptr) &&
+      ((domain_.modes() ^ entry_->modes_) & ~domain_.lasting_modes()) != 0)
+    return give_up(BreakCode::kUnsupportedMode, "a mode is entered or left in the middle");
   if (!context_is_the_same)
     return give_up(BreakCode::kUnknownFunction, "ContextVar.set(), and the variable is not set back");
   if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
@@ -251,6 +256,23 @@ bool CaptureAttempt::run_function() {
   return true;
 }
 
+// What the frame held and lets go dies in the middle of the segment, and would run code there.
+bool CaptureAttempt::keeps_finalizers() {
+  if (call_.place == nullptr) return true;
+  for (const auto& argument : recording_.arguments.roots) {
+    if (!cpython::has_finalizer(argument->real)) continue;
+    const auto holds = [&](const FrameState& frame) {
+      return std::any_of(frame.slots.begin(), frame.slots.end(), [&](const Ref<>& slot) {
+        return slot && (slot.get() == argument->placeholder.get() || slot.get() == argument->stands.get());
+      });
+    };
+    const std::vector<FrameState>& frames = recording_.end.frames;
+    if (!std::any_of(frames.begin(), frames.end(), holds))
+      return stop(recording_, BreakCode::kFinalizer, "a variable with a finalizer is dropped");
+  }
+  return true;
+}
+
 bool CaptureAttempt::describe_results() {
   std::vector<PyObject*> outputs;
   Rebuild::Capture describing{recording_, outputs, {}, {}, 0};
@@ -258,7 +280,8 @@ bool CaptureAttempt::describe_results() {
   if (recording_.end.reached) {
     const bool has_frame = call_.place != nullptr || options_.by_structure;
     entry_->snapshot_.emplace();
-    described = entry_->snapshot_->describe(recording_.end.frames, has_frame, entry_->rebuild_, describing);
+    described = keeps_finalizers() &&
+                entry_->snapshot_->describe(recording_.end.frames, has_frame, entry_->rebuild_, describing);
   } else {
     entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
     described = entry_->result_ != Rebuild::kStopped;

@@ -46,6 +46,7 @@ class CaptureAttempt {
   Ref<> call_function();
   Ref<> run_frame();
   bool describe_results();
+  bool keeps_finalizers();
   bool lift_inputs();
   bool seal();
   bool compile();

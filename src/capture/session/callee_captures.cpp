@@ -127,13 +127,15 @@ static void note_break(const Snapshot& snapshot) {
 }
 
 // The frame that the snapshot makes again is the first of `frames`.
-static std::vector<Frame*> frames_at(PyThreadState* thread, Frame* first, const OpenEnd& end) {
+static std::vector<Frame*> frames_at(PyThreadState* thread, Frame* first, OpenEnd& end) {
   const Snapshot& snapshot = *end.entry->snapshot();
   note_break(snapshot);
-  return snapshot.make(thread, first, end.values);
+  std::vector<Frame*> frames = snapshot.make(thread, first, end.values);
+  end.values.clear();  // from now on they live as long as the program lets them
+  return frames;
 }
 
-PyObject* CalleeCaptures::go_on(PyThreadState* thread, const OpenEnd& end) {
+PyObject* CalleeCaptures::go_on(PyThreadState* thread, OpenEnd& end) {
   const std::vector<Frame*> frames = frames_at(thread, nullptr, end);
   Frame* first = frames.front();
   PyObject* result = interpret_segments(thread, frames, *this);
@@ -248,6 +250,8 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
     const std::shared_ptr<OfCode> of = find(frame->code);
     if (code == nullptr || of == nullptr) return Answer::none;
     if (of->left_to_python) return Answer::given_up;
+    // The exception that is raised again is no value: it goes on natively.
+    if (next.opcode == Opcode::RERAISE) return Answer::none;
     const auto [found, is_new] = of->segments.try_emplace(code->index(&next));
     CaptureCache& cache = found->second;
     if (is_new) cache.varying.policy = of->cache.varying.policy;

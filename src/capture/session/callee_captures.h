@@ -46,7 +46,7 @@ class CalleeCaptures final : public FrameSegments {
   Answer serve(PyThreadState* thread, cpython::Frame* frame, const Instruction& next, PyObject** result,
                std::vector<cpython::Frame*>& inner) override;
   // Goes on where a capture of a call ended in a break.
-  PyObject* go_on(PyThreadState* thread, const OpenEnd& end);
+  PyObject* go_on(PyThreadState* thread, OpenEnd& end);
   // The instruction is where a capture was given up: frames look for a segment behind it.
   static void note_break(const ProgramPlace& place);
   // Whether neither the frame nor what it calls is to be captured.

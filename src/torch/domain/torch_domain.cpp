@@ -390,6 +390,7 @@ class TorchDomain final : public Domain {
     return current_modes().word() | forward_gradients_word() | kernel_settings() << ModeState::kBits |
            device.value_or(0) << device_at | uint64_t{!device || under_unsupported_mode()} << 63;
   }
+  uint64_t lasting_modes() const override { return ModeState::kGradBit; }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
                                        bool other_answer) const override {

@@ -175,6 +175,10 @@ PyObject* divided(PyObject* self, PyObject* other) {
   };
   if (is_read(self) || is_read(other)) return on_numbers<PyNumber_Divmod>(self, other);
   const Ref<> quotient = Ref<>::steal(binary(Arithmetic::floordiv, self, other));
+  if (!quotient && PyErr_ExceptionMatches(PyExc_ZeroDivisionError)) {
+    PyErr_Clear();
+    return on_numbers<PyNumber_Divmod>(self, other);
+  }
   if (!quotient || quotient.get() == Py_NotImplemented) return Ref<>(quotient).release();
   const Ref<> rest = Ref<>::steal(binary(Arithmetic::mod, self, other));
   return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;

@@ -46,7 +46,8 @@ void append_autocast(ir::Graph& graph, ir::DeviceType device, const AutocastStat
 }  // namespace
 
 uint64_t ModeState::word() const {
-  uint64_t word = (grad ? 1 : 0) | (inference ? 2 : 0) | (cpu.enabled ? 4 : 0) | (cuda.enabled ? 8 : 0);
+  uint64_t word =
+      (grad ? kGradBit : 0) | (inference ? 2 : 0) | (cpu.enabled ? 4 : 0) | (cuda.enabled ? 8 : 0);
   static_assert(static_cast<int>(c10::ScalarType::NumOptions) <= 64, "six bits for each");
   word |= autocast_cache ? kAutocastCacheBit : 0;
   word |= static_cast<uint64_t>(default_dtype) << 8;

@@ -30,6 +30,7 @@ struct ModeState {
   // All of it in the low bits of one word, for memo keys and guards; bits 4 to 7 are left free.
   static constexpr int kBits = 26 + AttentionKernels::kBits;
   uint64_t word() const;
+  static constexpr uint64_t kGradBit = 1;
 };
 
 ModeState current_modes();
