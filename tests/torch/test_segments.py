@@ -101,6 +101,33 @@ def test_a_tensor_dies_where_eager_lets_it_die() -> None:
         assert alive == [0]
 
 
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("ends", ["returns", "breaks again"])
+def test_a_finalizer_runs_where_eager_runs_it(ends: str, inside: bool) -> None:
+    log: list[str] = []
+
+    class Loud:
+        def __del__(self) -> None:
+            log.append("gone")
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        loud: Any = [(Loud(),)] if inside else Loud()
+        y = x + 1
+        print("-")
+        del loud
+        log.append("after")
+        if ends == "breaks again":
+            print("-")
+        return y * 2
+
+    compiled = stator.compile(program, backend="native")
+    with contextlib.redirect_stdout(io.StringIO()):
+        for function in (program, compiled, compiled, compiled):
+            log.clear()
+            function(torch.ones(2))
+            assert log == ["gone", "after"]
+
+
 def test_fullgraph_still_refuses() -> None:
     compiled = stator.compile(PROGRAMS["prints_between"][0], fullgraph=True)
     with pytest.raises(stator.CaptureError, match="print"):

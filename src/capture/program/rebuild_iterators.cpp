@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/cpython/error_scope.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/traits.h"
 #include "capture/policy/iterators.h"

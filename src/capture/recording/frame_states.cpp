@@ -54,7 +54,12 @@ bool note_place(Recording& recording, const Instruction& instruction, Frame* fra
   end.now.number = recording.instructions;
   if (end.now.code.get() != frame->code) end.now.code = Ref<PyCodeObject>::share(frame->code);
   end.now.unit = instruction.begin() - cpython::code_start(frame->code);
+  const bool returns =
+      instruction.opcode == Opcode::RETURN_VALUE || instruction.opcode == Opcode::RETURN_CONST;
+  if (recording.takes_up_frame && returns && frame == recording.first_frame)
+    end.frames.assign(1, state_of(frame, sp, end.now.unit));  // what the frame still holds
   if (recording.instructions != end.number) return true;
+  end.frames.clear();
   if (!recording.cached.kept.empty() || !take_frames(recording, instruction, frame, sp))
     return stop(recording, BreakCode::kUnguardable, "the frames at the break cannot be made again");
   end.reached = true;

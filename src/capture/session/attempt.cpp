@@ -260,7 +260,8 @@ bool CaptureAttempt::run_function() {
 bool CaptureAttempt::keeps_finalizers() {
   if (call_.place == nullptr) return true;
   for (const auto& argument : recording_.arguments.roots) {
-    if (!cpython::has_finalizer(argument->real)) continue;
+    constexpr Py_ssize_t kFrameAndArgument = 2;
+    if (!cpython::dies_aloud(argument->real, kFrameAndArgument)) continue;
     const auto holds = [&](const FrameState& frame) {
       return std::any_of(frame.slots.begin(), frame.slots.end(), [&](const Ref<>& slot) {
         return slot && (slot.get() == argument->placeholder.get() || slot.get() == argument->stands.get());
@@ -276,13 +277,12 @@ bool CaptureAttempt::keeps_finalizers() {
 bool CaptureAttempt::describe_results() {
   std::vector<PyObject*> outputs;
   Rebuild::Capture describing{recording_, outputs, {}, {}, 0};
-  bool described = true;
-  if (recording_.end.reached) {
+  bool described = keeps_finalizers();
+  if (described && recording_.end.reached) {
     const bool has_frame = call_.place != nullptr || options_.by_structure;
     entry_->snapshot_.emplace();
-    described = keeps_finalizers() &&
-                entry_->snapshot_->describe(recording_.end.frames, has_frame, entry_->rebuild_, describing);
-  } else {
+    described = entry_->snapshot_->describe(recording_.end.frames, has_frame, entry_->rebuild_, describing);
+  } else if (described) {
     entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
     described = entry_->result_ != Rebuild::kStopped;
   }
