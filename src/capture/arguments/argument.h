@@ -14,6 +14,7 @@
 
 #include "capture/arguments/argument_paths.h"
 #include "capture/arguments/call.h"
+#include "capture/cpython/set_table.h"
 #include "capture/domain.h"
 #include "capture/guards/dynamism.h"
 #include "capture/guards/expected_value.h"
@@ -71,9 +72,10 @@ struct Argument {
   // items are `keys`.
   bool whole = false;
   std::vector<std::unique_ptr<Argument>> children;
-  std::vector<Ref<>> keys;     // items of a set; names of a function's keyword defaults
-  std::vector<Ref<>> absent;   // keys that a dictionary or set does not have
-  std::vector<Ref<>> members;  // items that were found in a set
+  std::vector<Ref<>> keys;                   // items of a set; names of a function's keyword defaults
+  std::vector<Ref<>> absent;                 // keys that a dictionary or set does not have
+  std::vector<Ref<>> members;                // items that were found in a set
+  std::optional<cpython::SetLayout> layout;  // of a set that is written as a whole, or read after a write
 
   // While the capture lasts.
   std::vector<Py_ssize_t> ends;  // items that are known by their distance from the end

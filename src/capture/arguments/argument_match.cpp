@@ -50,6 +50,7 @@ bool Argument::has_same_form(PyObject* value) const {
     for (const Ref<>& key : absent) {
       if (PySet_Contains(value, key.get()) != 0) return false;
     }
+    if (layout && !layout->is_of(value)) return false;
     size_t count = 0;
     if (whole && !each_item(value, [&](PyObject* item) {
           return count < keys.size() && expect(keys[count++].get()).matches(item);

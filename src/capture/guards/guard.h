@@ -23,6 +23,7 @@
 #include "capture/guards/kinds/object.h"
 #include "capture/guards/kinds/order.h"
 #include "capture/guards/kinds/pinned_tensor.h"
+#include "capture/guards/kinds/set_layout.h"
 #include "capture/guards/kinds/slot.h"
 #include "capture/guards/kinds/tensor_item.h"
 #include "capture/guards/kinds/tuple.h"

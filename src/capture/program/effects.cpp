@@ -28,11 +28,6 @@ void Effects::collect_keys(const Written& written, const Recording& recording) {
   PyObject *key, *old;
   Py_ssize_t position = 0;
   while (written.keys && PyDict_Next(written.keys.get(), &position, &key, &old)) {
-    if (written.kind == Written::Kind::set) {
-      note(PySet_Contains(object, key) == 1 ? Kind::add : Kind::discard, object, nullptr,
-           {Ref<>::share(key)});
-      continue;
-    }
     PyObject* now = PyDict_GetItemWithError(object, key);
     if (now == nullptr && written.removed) note(Kind::remove_key, object, key, {});
     if (moves(written, key, old)) continue;
@@ -75,26 +70,33 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
     PyObject* object = written.object.get();
     std::vector<Ref<>> finals;
     switch (written.kind) {
-      case Written::Kind::dict:
-      case Written::Kind::set:
+      case Written::Kind::dict: {
         if (!written.entry) {
           collect_keys(written, recording);
           break;
         }
-        if (written.kind == Written::Kind::dict) {
-          PyObject *key, *value;
-          Py_ssize_t position = 0;
-          while (PyDict_Next(object, &position, &key, &value)) {
-            finals.push_back(Ref<>::share(key));
-            finals.push_back(Ref<>::share(value));
-          }
-        } else {
-          PyObject* key;
-          Py_ssize_t position = 0;
-          Py_hash_t hash;
-          while (_PySet_NextEntry(object, &position, &key, &hash)) finals.push_back(Ref<>::share(key));
+        PyObject *key, *value;
+        Py_ssize_t position = 0;
+        while (PyDict_Next(object, &position, &key, &value)) {
+          finals.push_back(Ref<>::share(key));
+          finals.push_back(Ref<>::share(value));
         }
         note(Kind::replace, object, nullptr, std::move(finals));
+        break;
+      }
+      case Written::Kind::set:
+        // The same writes in the same order leave the same table, whatever else it holds.
+        if (!written.entry) {
+          for (const auto& [write, key] : written.changes)
+            note(write == SetWrite::add ? Kind::add : Kind::discard, object, nullptr, {key});
+          break;
+        }
+        each_item(object, [&](PyObject* item) {
+          finals.push_back(Ref<>::share(item));
+          return true;
+        });
+        note(Kind::replace, object, nullptr, std::move(finals));
+        effects_.back().layout = cpython::SetLayout::of(object);
         break;
       case Written::Kind::list: {
         const Py_ssize_t size = PyList_GET_SIZE(object);
@@ -205,7 +207,10 @@ bool Effects::apply_one(const Effect& effect, PyObject* target, const std::vecto
         PyList_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), Py_NewRef(value(i)));
       if (!items) return false;
       if (PyList_Check(target)) return PyList_SetSlice(target, 0, PyList_GET_SIZE(target), items.get()) == 0;
-      return PySet_Clear(target) == 0 && _PySet_Update(target, items.get()) == 0;
+      PySet_Clear(target);
+      std::vector<PyObject*> in_order(count);
+      for (size_t i = 0; i < count; i++) in_order[i] = value(i);
+      return cpython::fill_set(target, in_order, effect.layout ? &*effect.layout : nullptr);
     }
     case Kind::add:
       return PySet_Add(target, value(0)) == 0;

@@ -41,11 +41,12 @@ class Effects {
   };
   struct Effect {
     Kind kind;
-    PyObject* target = nullptr;  // pinned: the guards prove it; or found by path
-    ArgumentPath path;           // of a container of the arguments, where there is no target
-    Ref<> key;                   // key, index or descriptor
-    std::vector<Ref<>> finals;   // until describe()
-    std::vector<size_t> values;  // steps of the rebuild; kNothing: it is emptied
+    PyObject* target = nullptr;                // pinned: the guards prove it; or found by path
+    ArgumentPath path;                         // of a container of the arguments, where there is no target
+    Ref<> key;                                 // key, index or descriptor
+    std::vector<Ref<>> finals;                 // until describe()
+    std::vector<size_t> values;                // steps of the rebuild; kNothing: it is emptied
+    std::optional<cpython::SetLayout> layout;  // replace of a set
   };
   void note(Kind kind, PyObject* target, PyObject* key, std::vector<Ref<>> finals);
   void collect_keys(const Written& written, const Recording& recording);

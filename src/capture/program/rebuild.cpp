@@ -52,6 +52,12 @@ Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
   }
 }
 
+bool Rebuild::fill_set(const Step& step, PyObject* set, const std::vector<Ref<>>& values) {
+  std::vector<PyObject*> items(step.parts.size());
+  for (size_t i = 0; i < items.size(); i++) items[i] = values[step.parts[i]].get();
+  return cpython::fill_set(set, items, step.layout ? &*step.layout : nullptr);
+}
+
 Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) const {
   if (step.kind == Kind::builtin) {
     // The same C function, bound to the object of this call.
@@ -65,12 +71,14 @@ Ref<> Rebuild::make_whole(const Step& step, const std::vector<Ref<>>& values) co
     return Ref<>::steal(PyObject_GenericGetDict(values[step.parts[0]].get(), nullptr));
   if (step.kind == Kind::method)
     return Ref<>::steal(PyMethod_New(values[step.parts[0]].get(), values[step.parts[1]].get()));
+  if (step.kind == Kind::frozenset) {
+    auto made = Ref<>::steal(PyFrozenSet_New(nullptr));
+    return made && fill_set(step, made.get(), values) ? std::move(made) : Ref<>();
+  }
   const auto count = static_cast<Py_ssize_t>(step.parts.size());
   auto tuple = Ref<>::steal(PyTuple_New(count));
   for (Py_ssize_t i = 0; tuple && i < count; i++)
     PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(values[step.parts[static_cast<size_t>(i)]].get()));
-  if (!tuple || step.kind == Kind::frozenset)
-    return Ref<>::steal(tuple ? PyFrozenSet_New(tuple.get()) : nullptr);
   if (step.object.get() == reinterpret_cast<PyObject*>(&PyTuple_Type)) return tuple;
   auto arguments = Ref<>::steal(PyTuple_Pack(1, tuple.get()));
   auto* type = reinterpret_cast<PyTypeObject*>(step.object.get());
@@ -93,9 +101,7 @@ bool Rebuild::fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& 
       if (PyDict_SetItem(shell, value(i), value(i + 1)) < 0) return false;
     }
   } else if (step.storage == &PySet_Type) {
-    for (size_t i = 0; i < count; i++) {
-      if (PySet_Add(shell, value(i)) < 0) return false;
-    }
+    if (!fill_set(step, shell, values)) return false;
   }
   if (step.kind == Kind::cell && count != 0) PyCell_SET(shell, Py_NewRef(value(0)));
   if (step.kind == Kind::partial && !fill_partial(step, shell, values)) return false;

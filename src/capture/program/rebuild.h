@@ -85,6 +85,7 @@ class Rebuild {
       Py_ssize_t index;  // among the values of an instance, or -1
     };
     std::vector<Field> fields;                       // instance: its attributes, otherwise
+    std::optional<cpython::SetLayout> layout;        // set, frozenset: where adding its items gives another
     std::vector<std::pair<Ref<>, size_t>> slots;     // instance: member descriptors and their values
     std::vector<std::pair<size_t, size_t>> members;  // function: offsets of its fields, and their values
   };
@@ -111,6 +112,7 @@ class Rebuild {
   static Ref<> make_annotation(const Step& step, const std::vector<Ref<>>& values);
   static Ref<> make_iterator(const Step& step, const std::vector<Ref<>>& values);
   static Ref<> make_exception(const Step& step, const std::vector<Ref<>>& values);
+  static bool fill_set(const Step& step, PyObject* set, const std::vector<Ref<>>& values);
   static void fill_function(const Step& step, PyObject* function, const std::vector<Ref<>>& values);
   static bool fill_partial(const Step& step, PyObject* partial, const std::vector<Ref<>>& values);
   bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;

@@ -270,6 +270,7 @@ bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
     }
     return true;
   }
+  steps_[step].layout = cpython::SetLayout::unless_plain(value);
   Py_hash_t hash;
   while (_PySet_NextEntry(value, &position, &key, &hash)) {
     if (!key_part()) return false;

@@ -175,6 +175,8 @@ bool reach_items(Recording& recording, Argument& argument, bool lazily) {
     case Kind::dict:
       return reach_dict(recording, argument, lazily);
     case Kind::set:
+      if (recording.journal.find(argument.stands.get()) != nullptr)
+        argument.layout = cpython::SetLayout::of(argument.real);
       return read_set(argument);
     default:
       return true;

@@ -67,20 +67,8 @@ bool is_named_tuple(PyObject* value) {
          type->tp_dictoffset == 0 && has_class_attribute(type, "_fields") && !cpython::has_finalizer(value);
 }
 
-// A set of constants whose copy is walked through in the same order.
 bool is_plain_set(PyObject* value) {
-  if (!PySet_CheckExact(value)) return false;
-  const Ref<> copy = Ref<>::steal(PySet_New(value));
-  if (!copy) PyErr_Clear();
-  PyObject *item, *copied;
-  Py_hash_t hash;
-  Py_ssize_t position = 0, position_in_copy = 0;
-  while (copy && _PySet_NextEntry(value, &position, &item, &hash)) {
-    if (!is_constant(item) || !_PySet_NextEntry(copy.get(), &position_in_copy, &copied, &hash) ||
-        item != copied)
-      return false;
-  }
-  return static_cast<bool>(copy);
+  return PySet_CheckExact(value) && each_item(value, [](PyObject* item) { return is_constant(item); });
 }
 
 using Kind = Argument::Kind;
@@ -214,7 +202,7 @@ Ref<> make_stand_in(Recording& recording, Argument& argument) {
       return copy && stand_for_attributes(recording, argument, copy.get()) ? std::move(copy) : Ref<>();
     }
     case Kind::set:
-      return Ref<>::steal(PySet_New(value));
+      return cpython::copy_set(value);
     case Kind::dict: {
       Ref<> copy = unread_mapping(recording, value);
       return copy && (is_plain_dict(value) || stand_for_attributes(recording, argument, copy.get()))

@@ -2,7 +2,7 @@
 #include "capture/recording/journal.h"
 
 #include "capture/cpython/error_scope.h"
-#include "capture/cpython/exported.h"
+#include "capture/cpython/set_table.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/guards/guard_set.h"
 
@@ -24,7 +24,7 @@ Written& Journal::at(Written::Kind kind, PyObject* object, PyObject* descriptor)
                            ? index_.emplace(object, next).first->second
                            : slots_.emplace(std::pair{object, descriptor}, next).first->second;
   if (found == next) {
-    written_.push_back({kind, Ref<>::share(object), {}, {}, {}, {}, 0, {}, {}, Ref<>::share(descriptor)});
+    written_.push_back({kind, Ref<>::share(object), {}, {}, {}, {}, 0, {}, {}, {}, Ref<>::share(descriptor)});
     if (kind == Written::Kind::list) written_.back().length = PyList_GET_SIZE(object);
   }
   return written_[found];
@@ -88,31 +88,30 @@ bool Journal::list_all(PyObject* list) {
   return true;
 }
 
-bool Journal::set_key(PyObject* set, PyObject* key) {
+// What a set walks through, and what pop() gives, follow from its whole table.
+static bool keep_table(Written& written) {
+  if (!written.order) written.order = cpython::copy_set(written.object.get());
+  return static_cast<bool>(written.order);
+}
+
+bool Journal::set_key(PyObject* set, PyObject* key, SetWrite write) {
   Written& written = at(Written::Kind::set, set);
+  if (!keep_table(written)) return false;
   if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
-  if (!written.order) {
-    written.order = Ref<>::steal(PySequence_List(set));
-    written.length = reinterpret_cast<PySetObject*>(set)->mask;
-  }
-  if (!written.keys || !written.order) return false;
-  const int known = PyDict_Contains(written.keys.get(), key);
-  if (known != 0) return known > 0;
-  const int there = PySet_Contains(set, key);
-  return there >= 0 && PyDict_SetItem(written.keys.get(), key, there != 0 ? Py_True : absent()) == 0;
+  if (!written.keys) return false;
+  // Twice the same changes nothing, whatever else the set holds.
+  PyObject* last = PyDict_GetItemWithError(written.keys.get(), key);
+  PyObject* now = write == SetWrite::add ? Py_True : Py_False;
+  if (last == now) return true;
+  if (PyErr_Occurred() || PyDict_SetItem(written.keys.get(), key, now) < 0) return false;
+  written.changes.emplace_back(write, Ref<>::share(key));
+  return true;
 }
 
 bool Journal::set_all(PyObject* set) {
   Written& written = at(Written::Kind::set, set);
-  if (written.entry) return true;
-  written.entry = Ref<>::steal(PySet_New(set));
-  if (!written.entry || !written.keys) return static_cast<bool>(written.entry);
-  PyObject *key, *old;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(written.keys.get(), &position, &key, &old)) {
-    if ((old == absent() ? PySet_Discard(written.entry.get(), key) : PySet_Add(written.entry.get(), key)) < 0)
-      return false;
-  }
+  if (!keep_table(written)) return false;
+  written.entry = written.order;
   return true;
 }
 
@@ -226,9 +225,7 @@ int put_back_keys(const Written& written) {
   PyObject* object = written.object.get();
   while (written.keys && PyDict_Next(written.keys.get(), &position, &key, &old)) {
     int status = 0;
-    if (written.kind == Written::Kind::set) {
-      status = old == Journal::absent() ? PySet_Discard(object, key) : PySet_Add(object, key);
-    } else if (old != Journal::absent()) {
+    if (old != Journal::absent()) {
       if (PyDict_GetItemWithError(object, key) != old)
         status = PyODict_Check(object) ? PyODict_SetItem(object, key, old) : PyDict_SetItem(object, key, old);
     } else if (PyDict_Contains(object, key) == 1) {
@@ -236,7 +233,7 @@ int put_back_keys(const Written& written) {
     }
     if (status < 0) return status;
   }
-  return written.kind == Written::Kind::dict && written.order ? put_back_order(written) : 0;
+  return written.order ? put_back_order(written) : 0;
 }
 
 int put_back(const Written& written) {
@@ -255,8 +252,7 @@ int put_back(const Written& written) {
       return PyList_SetSlice(object, written.length, PyList_GET_SIZE(object), nullptr);
     }
     case Written::Kind::set:
-      if (entry == nullptr) return put_back_keys(written);
-      return PySet_Clear(object) < 0 || _PySet_Update(object, entry) < 0 ? -1 : 0;
+      return cpython::assign_set(object, written.order.get()) ? 0 : -1;
     case Written::Kind::deque: {
       auto cleared = Ref<>::steal(PyObject_CallMethod(object, "clear", nullptr));
       auto filled = Ref<>::steal(cleared ? PyObject_CallMethod(object, "extend", "O", entry) : nullptr);
@@ -308,6 +304,8 @@ static bool is_as_before(const Written& written) {
         if (PyList_GET_ITEM(object, i) != PyList_GET_ITEM(entry, i)) return false;
       }
       return true;
+    case Written::Kind::set:
+      return cpython::SetLayout::of(written.order.get()).is_of(object);
     case Written::Kind::cell:
       return PyCell_GET(object) == (entry == Journal::absent() ? nullptr : entry);
     case Written::Kind::slot:

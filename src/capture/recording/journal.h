@@ -15,6 +15,8 @@
 
 namespace stator {
 
+enum class SetWrite : uint8_t { add, discard };
+
 // One object that was written to.
 struct Written {
   // state: like a slot, but the tensor program makes the write again.
@@ -23,13 +25,14 @@ struct Written {
   Ref<> object;
   Ref<> entry;            // everything it held at entry, where any of it may change; a cell's content
   Ref<> keys;             // dict, set, type: each key that is written, with its old value or absent()
-  Ref<> order;            // dict: the keys at entry, where one was removed; set: its items in their order
+  Ref<> order;            // dict: the keys at entry, where one was removed; set: a copy with the same table
   Ref<> removed;          // dict: keys that were removed, whether or not they came back
-  Py_ssize_t length = 0;  // list: at entry; set: the size of its table then, less one
-  std::map<Py_ssize_t, Ref<>> items;           // list: old items by index
-  std::vector<std::pair<bool, Ref<>>> pushed;  // deque: to the left?, the item
-  Ref<> descriptor;                            // slot, state: of its class
-  bool is_new(PyObject* key) const;            // dict: written here, and not there before
+  Py_ssize_t length = 0;  // list: at entry
+  std::map<Py_ssize_t, Ref<>> items;                // list: old items by index
+  std::vector<std::pair<bool, Ref<>>> pushed;       // deque: to the left?, the item
+  std::vector<std::pair<SetWrite, Ref<>>> changes;  // set: one by one, in their order
+  Ref<> descriptor;                                 // slot, state: of its class
+  bool is_new(PyObject* key) const;                 // dict: written here, and not there before
 };
 
 class Journal {
@@ -41,7 +44,7 @@ class Journal {
   bool list_tail(PyObject* list);
   bool list_item(PyObject* list, Py_ssize_t index);
   bool list_all(PyObject* list);
-  bool set_key(PyObject* set, PyObject* key);
+  bool set_key(PyObject* set, PyObject* key, SetWrite write);
   bool set_all(PyObject* set);
   bool deque_push(PyObject* deque, bool left, PyObject* item);
   bool cell(PyObject* cell);

@@ -269,6 +269,17 @@ bool read_order(Recording& recording, PyObject* dict) {
   return true;
 }
 
+void read_set_layout(Recording& recording, PyObject* set) {
+  if (Argument* argument = find_argument(recording, set)) {
+    if (!argument->layout) argument->layout = cpython::SetLayout::of(argument->real);
+    return;
+  }
+  if (recording.guards.has<SetLayoutGuard>(set)) return;
+  const Written* written = recording.journal.find(set);
+  PyObject* entry = written != nullptr ? written->order.get() : set;
+  recording.guards.add(SetLayoutGuard{set, cpython::SetLayout::of(entry)}, set);
+}
+
 bool read_items(Recording& recording, PyObject* container) {
   if (is_withheld(recording, container)) return false;
   if (Argument* argument = find_argument(recording, container))
@@ -277,9 +288,10 @@ bool read_items(Recording& recording, PyObject* container) {
     return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " of unknown origin is read");
   }
+  const Written* written = recording.journal.find(container);
+  if (written != nullptr && PyAnySet_Check(container)) read_set_layout(recording, container);
   if (recording.guards.has<ItemsGuard>(container)) return true;
   // After a write: what it held at entry.
-  const Written* written = recording.journal.find(container);
   PyObject* entry = written == nullptr ? container
                     : written->order   ? written->order.get()
                                        : written->entry.get();
@@ -287,8 +299,7 @@ bool read_items(Recording& recording, PyObject* container) {
     return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(container)->tp_name + " is looked through after a write to it");
   }
-  ItemsGuard guard{container, expect_items(entry), {}, -1};
-  if (written != nullptr && PyAnySet_Check(container)) guard.mask = written->length;
+  ItemsGuard guard{container, expect_items(entry), {}};
   for (size_t i = 0; i < guard.items.size(); i++) {
     if (!PyAnySet_Check(container)) guard.kept.push_back(Ref<>::share(guard.items[i].object));
     pin(recording, guard.items[i].object, {Origin::item, container, Ref<>::steal(PyLong_FromSize_t(i))});

@@ -27,6 +27,8 @@ bool read_reference(Recording& recording, PyObject* reference);
 bool read_order(Recording& recording, PyObject* dict);
 // of a set or a deque
 bool read_items(Recording& recording, PyObject* container);
+// Beside its items: how its table is laid out, on which the outcome of writes and of pop() depends.
+void read_set_layout(Recording& recording, PyObject* set);
 void read_field(Recording& recording, PyObject* owner, PyObject** field, const char* name);
 // A member that C code declares on the class, as a field; borrowed, nullptr where there is none.
 PyObject* read_member(Recording& recording, PyObject* owner, const char* name);

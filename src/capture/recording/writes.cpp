@@ -93,17 +93,30 @@ bool before_replacing(Recording& recording, PyObject* old) {
   return stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
 
+// Nothing, with the capture stopped or an error set: no write under this key can be made again.
+static Ref<> writable_key(Recording& recording, PyObject* given_key) {
+  Ref<> key = key_of(recording, given_key);
+  if (!key || !is_no_stand_in(recording, key.get())) return {};
+  if (is_plain_key(key.get()) || recording.domain.is_immutable(key.get()) ||
+      recording.domain.is_tensor(key.get()))
+    return key;
+  stop(recording, BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
+  return {};
+}
+
+bool before_set_write(Recording& recording, PyObject* set, PyObject* given_key, SetWrite write) {
+  recording.walked.written(set);
+  if (is_fresh(recording, set)) return true;
+  const Ref<> key = writable_key(recording, given_key);
+  return key && recording.journal.set_key(set, key.get(), write);
+}
+
 bool before_key_write(Recording& recording, PyObject* container, PyObject* given_key) {
   recording.walked.written(container);
   if (is_fresh(recording, container)) return true;
-  const Ref<> plain = key_of(recording, given_key);
+  const Ref<> plain = writable_key(recording, given_key);
   PyObject* key = plain.get();
   if (key == nullptr) return false;
-  if (!is_no_stand_in(recording, key)) return false;
-  if (!is_plain_key(key) && !recording.domain.is_immutable(key) && !recording.domain.is_tensor(key))
-    return stop(recording, BreakCode::kOutsideEffect,
-                "an item is written under a key of the program's own type");
-  if (PyAnySet_Check(container)) return recording.journal.set_key(container, key);
   PyObject* old = look_up(recording, container, key);
   if (old == nullptr && PyErr_Occurred()) return false;
   return before_replacing(recording, old) && recording.journal.dict_key(container, key, old);
@@ -138,7 +151,10 @@ bool before_whole_write(Recording& recording, PyObject* container) {
     }
     return recording.journal.dict_all(container);
   }
-  if (PySet_Check(container)) return recording.journal.set_all(container);
+  if (PySet_Check(container)) {
+    read_set_layout(recording, container);
+    return recording.journal.set_all(container);
+  }
   return before_write(recording, container, "the contents");
 }
 
@@ -311,7 +327,8 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
     if (has_key && method == "__setitem__") return before_list_write(recording, self, arguments[1]);
   } else if (PySet_Check(self)) {
     if (has_key && (method == "add" || method == "discard"))
-      return before_key_write(recording, self, arguments[1]);
+      return before_set_write(recording, self, arguments[1],
+                              method == "add" ? SetWrite::add : SetWrite::discard);
   } else if (is_plain_deque(self)) {
     if (count == 2 && (method == "append" || method == "appendleft"))
       return recording.journal.deque_push(self, method == "appendleft", arguments[1]);

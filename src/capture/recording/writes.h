@@ -14,6 +14,7 @@ bool before_write(Recording& recording, PyObject* object, const char* what);
 bool before_advancing(Recording& recording, PyObject* iterator);
 bool before_replacing(Recording& recording, PyObject* old);
 bool before_key_write(Recording& recording, PyObject* container, PyObject* key);
+bool before_set_write(Recording& recording, PyObject* set, PyObject* key, SetWrite write);
 bool before_whole_write(Recording& recording, PyObject* container);
 // `value` is nullptr where an item is removed.
 bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,

@@ -11,13 +11,9 @@ struct ItemsGuard {
   PyObject* container;
   std::vector<ExpectedValue> items;
   std::vector<Ref<>> kept;
-  // Of a set that is looked through after a write to it: new items find their places by the size of its
-  // table.
-  Py_ssize_t mask = -1;
 
   GuardKey key() const { return {container}; }
   bool holds(FoundByGuards) {
-    if (mask >= 0 && reinterpret_cast<PySetObject*>(container)->mask != mask) return false;
     size_t count = 0;
     const bool same = each_item(
         container, [&](PyObject* item) { return count < items.size() && items[count++].is_now(item); });
