@@ -118,6 +118,12 @@ mutations: build
 	@$(PYTHON) tests/mutations/mutation_programs.py
 	@$(PYTHON) tests/mutations/mutation_runner.py --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
+## make fuzz           generated programs of tensor work and breaks against eager: 100,000; none may differ
+PROGRAMS ?= 100000
+.PHONY: fuzz
+fuzz: build
+	@$(PYTHON) -W ignore tests/fuzz/fuzz_runner.py --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS)
+
 ## make lint           clang-format, clang-tidy, ruff, mypy --strict
 # Its own configuration: clang cannot read the headers that g++ precompiled, and has no omp.h of its own.
 build/lint/build.ninja: Makefile $(VENV)/.ready

@@ -28,6 +28,7 @@ enum class CallKind : uint8_t {
   forward,        // bound to a class: calls its Python function `forward` with a new object and the arguments
   autograd,       // the same, and adds to the history of gradients
   region,         // begins or ends code that backward runs once more
+  output,         // writes to a standard stream, in its place among the operators: see Domain::streams
   script,         // a scripted function that would add to the history of gradients: cannot be captured
 };
 
@@ -137,6 +138,13 @@ class DomainCapture {
   }
   // Whether the program has written to objects that existed before it, so far. Set by the capture.
   std::function<bool()> has_effects;
+  // A break is an error to the caller: no break is worth what it would keep. Set by the capture.
+  bool must_be_whole = false;
+  // What the program would read there, guarded; nothing: the capture is stopped, or an error is set. Set by
+  // the capture, as the next one.
+  std::function<Ref<>(PyObject* tensor, PyObject* name)> read_attribute;
+  // Makes a write of the program's. False: the capture is stopped, or an error is set.
+  std::function<bool(PyObject* tensor, PyObject* name, PyObject* value)> make_write;
   // Numbers may be symbols by now, also where no argument was one.
   virtual bool has_symbols() const { return false; }
   // A frame of the program is about to run; `caller` is the code that called it, or nullptr.
@@ -203,6 +211,9 @@ class Domain {
   virtual CallKind classify(PyObject* callable) const = 0;
   // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }
+  // A function without arguments that says of what kind the standard streams are; what it answers is guarded
+  // where a call of CallKind::output is captured. Borrowed.
+  virtual PyObject* streams() const { return nullptr; }
   // What captured code is to call in place of a function. Nothing: the function itself.
   virtual Ref<> called_instead(PyObject* /*callable*/) const { return {}; }
   // For a compiled form of a Python function: the attribute with that function. nullptr: it is no such thing.

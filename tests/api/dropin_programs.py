@@ -5,6 +5,7 @@ captures served, by the backends' graphs or by Stator's own count.
 """
 
 import functools
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -151,7 +152,7 @@ def dynamo_entries() -> None:
 @program
 def errors() -> None:
     def speaks(x: torch.Tensor) -> torch.Tensor:
-        print(end="")
+        os.getloadavg()
         return x + 1
 
     whole = torch.compile(speaks, backend="eager", fullgraph=True)
@@ -358,7 +359,7 @@ def around_a_compilation() -> None:
 @program
 def error_regions() -> None:
     def speaks(x: torch.Tensor) -> torch.Tensor:
-        print(end="")
+        os.getloadavg()
         return x + 1
 
     def direct(x: torch.Tensor) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """optimize, run, disable, constants, caches and settings."""
 
+import os
 import threading
 import warnings
 from typing import Any
@@ -35,7 +36,7 @@ def test_optimize_is_a_decorator() -> None:
 
 def test_optimize_assert_wants_one_graph() -> None:
     def speaks(x: torch.Tensor) -> torch.Tensor:
-        print(end="")
+        os.getloadavg()
         return x
 
     for whole in (stator.optimize_assert("native"), stator.optimize("native", nopython=True)):
@@ -393,7 +394,7 @@ def test_is_supported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_explain() -> None:
     def speaks(x: torch.Tensor) -> torch.Tensor:
-        print(end="")
+        os.getloadavg()
         return x + 1
 
     whole = stator.explain(doubled)(torch.ones(2))
@@ -406,8 +407,8 @@ def test_explain() -> None:
     broken = stator.explain(speaks)(torch.ones(2))
     assert broken.graph_break_count == len(broken.break_reasons) >= 1
     why = broken.break_reasons[0]
-    assert (why.code, why.detail) == ("unknown-function", "print()")
-    assert f"{__file__}:{speaks.__code__.co_firstlineno + 1}: print" in why.user_stack[-1]
+    assert (why.code, why.detail) == ("unknown-function", "posix.getloadavg()")
+    assert f"{__file__}:{speaks.__code__.co_firstlineno + 1}: os.getloadavg" in why.user_stack[-1]
     assert why.hint in str(broken)
     with pytest.warns(FutureWarning):
         assert stator.explain(doubled, torch.ones(2)).graph_count == 1

@@ -1,6 +1,7 @@
 """Captures without operators: no backend is given them, `explain` does not count them, and after a break they
 do not slow plain Python down."""
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -36,7 +37,7 @@ def whole(x: torch.Tensor) -> torch.Tensor:
 
 
 def prints(x: torch.Tensor) -> torch.Tensor:
-    print(end="")
+    os.getloadavg()
     return identity(x) + size(x)
 
 
@@ -47,9 +48,9 @@ def prints_below(x: torch.Tensor) -> torch.Tensor:
 
 def prints_twice(x: torch.Tensor) -> torch.Tensor:
     y = whole(x)
-    print(end="")
+    os.getloadavg()
     z = whole(y + 1)
-    print(end="")
+    os.getloadavg()
     return whole(z)
 
 
@@ -118,7 +119,7 @@ class Walk:
         for _ in range(times):
             x = self.pick(x)
             self.look(x)
-            print(end="")
+            os.getloadavg()
         yield x
 
     def loop(self, x: torch.Tensor, times: int) -> torch.Tensor:
@@ -160,7 +161,7 @@ def test_functions_with_operators_stay_captured() -> None:
 
     def steps(x: torch.Tensor) -> Iterator[torch.Tensor]:
         for i in range(40):
-            print(end="")
+            os.getloadavg()
             x = sometimes(x, i % 4 == 3)
             yield x
 

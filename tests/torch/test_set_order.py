@@ -1,12 +1,17 @@
-# tests/torch/test_set_order.py: the order of a set's items, and what pop() gives next, after captured writes: as eager leaves them.
-"""A set's order follows from its whole hash table, so programs of random writes are compared by the order and by what is popped afterwards."""
+"""The order of a set's items, and what pop() gives next, after captured writes: as eager leaves them.
+
+A set's order follows from its whole hash table: random programs of writes are compared by the order and by
+what is popped afterwards.
+"""
 
 import random
+import types
+from typing import Any
 
 import pytest
-import torch
 
 import stator
+import torch
 
 WRITES = [
     "s.add({a})",
@@ -44,11 +49,8 @@ def program(seed: int, place: str) -> str:
 
 
 def outcomes(source: str, compiled: bool) -> list[object]:
-    class Holder:
-        s = {40, 8, 0, 16, 33}
-
-    names = {"torch": torch, "holder": Holder(), "s": {40, 8, 0, 16, 33}}
-    names["holder"].s = names["holder"].s | {1}
+    holder = types.SimpleNamespace(s={40, 8, 0, 16, 33} | {1})
+    names: dict[str, Any] = {"torch": torch, "holder": holder, "s": {40, 8, 0, 16, 33}}
     exec(source, names)
     run = stator.compile(names["f"], backend="native") if compiled else names["f"]
     seen: list[object] = []
@@ -100,6 +102,7 @@ def test_writes_one_by_one_serve_whatever_else_is_there() -> None:
     for other in range(20, 30):
         seen.add(other)
         compiled(torch.ones(2))
-        assert 7 in seen and 3 not in seen
+        assert 7 in seen
+        assert 3 not in seen
         seen.discard(7)
     assert len(stator.cache_entries(compiled)) == 1

@@ -1,5 +1,6 @@
 """torch.vmap and torch.func inside of captured functions: results, gradients, random numbers, levels."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -288,7 +289,7 @@ def broken_at(program: Program, x: Tensor) -> str:
 @pytest.mark.parametrize("transform", [vmap, grad, lambda f: lambda x: jvp(f, (x,), (x,)), jacrev, jacfwd])
 def test_a_capture_that_is_given_up_leaves_no_level(transform: Callable[..., Any]) -> None:
     def inner(a: Tensor) -> Tensor:
-        print(end="")
+        os.getloadavg()
         return a.sum()
 
     broken_at(lambda x: transform(inner)(x), torch.randn(4))

@@ -3,6 +3,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <optional>
@@ -59,7 +60,16 @@ void call_python(const OpaqueFunction& function, torch::jit::Stack& arguments, c
   }
   const py::list results = function.call(tensors, *numbers);
   if (results.size() != count) throw std::runtime_error("a function in the graph returned other tensors");
-  for (size_t i = 0; i < count; i++) outputs[i] = THPVariable_Unpack(py::object(results[i]).ptr());
+  for (size_t i = 0; i < count; i++) {
+    const py::object result = results[i];
+    if (PyFloat_Check(result.ptr())) {
+      outputs[i] = PyFloat_AS_DOUBLE(result.ptr());
+    } else if (PyObject_TypeCheck(result.ptr(), reinterpret_cast<PyTypeObject*>(THPVariableClass))) {
+      outputs[i] = THPVariable_Unpack(result.ptr());
+    } else {
+      throw std::runtime_error("a function in the graph returned something else than before");
+    }
+  }
 }
 
 }  // namespace
@@ -216,6 +226,7 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
 void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c10::IValue>& values,
                         const shape::Bindings& bindings, size_t& number, size_t end) {
   const Body& body = *shared;
+  RECORD_USER_SCOPE("Stator graph");
   ModeStack modes;
   std::optional<Checkpointed> region;
   torch::jit::Stack stack;

@@ -135,6 +135,10 @@ bool before_call_with(Recording& recording, PyObject* callable, PyObject* const*
   return before_instance_call(recording, callable, arguments, count);
 }
 
+static bool is_standard_stream(PyObject* object) {
+  return object == PySys_GetObject("stdout") || object == PySys_GetObject("stderr");
+}
+
 static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count) {
   return std::all_of(arguments, arguments + count,
                      [&](PyObject* argument) { return read_deep(recording, argument); });
@@ -274,6 +278,11 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
     case CallKind::tensor:
       if (self != nullptr) look_at(recording, self);
       return read_all(recording, arguments, count);
+    case CallKind::output:
+      return read_setting(recording, recording.domain.streams()) &&
+             std::all_of(arguments, arguments + count, [&](PyObject* argument) {
+               return is_standard_stream(argument) || read_deep(recording, argument);
+             });
     case CallKind::reads:
       return stop(recording, BreakCode::kReadsMemory, text_of_call(callable));
     case CallKind::asks_gradient: {

@@ -19,6 +19,7 @@
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/sources.h"
+#include "capture/recording/tensor_attributes.h"
 #include "capture/recording/unread_value.h"
 #include "capture/recording/waiting_generators.h"
 #include "capture/session/plain_scope.h"
@@ -81,6 +82,15 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
   recording_.varying = options.varying != nullptr ? options.varying : &nothing_varies();
   recording_.by_identity = &by_identity;
   capture_.has_effects = [this] { return !recording_.journal.empty(); };
+  capture_.must_be_whole = options.whole;
+  capture_.read_attribute = [this](PyObject* tensor, PyObject* name) {
+    return read_tensor_attribute(recording_, tensor, name) ? Ref<>::steal(PyObject_GetAttr(tensor, name))
+                                                           : Ref<>();
+  };
+  capture_.make_write = [this](PyObject* tensor, PyObject* name, PyObject* value) {
+    return before_tensor_attribute_write(recording_, tensor, name, value) &&
+           PyObject_SetAttr(tensor, name, value) == 0;
+  };
 }
 
 // Objects of the program may have kept unread values, of which nothing is known from now on.

@@ -19,6 +19,7 @@
 #include "torch/replacements/legacy_tensor.h"
 #include "torch/replacements/made_parameter.h"
 #include "torch/replacements/new_tensor.h"
+#include "torch/replacements/run_calls.h"
 #include "torch/replacements/scripted.h"
 #include "torch/replacements/seeds.h"
 #include "torch/replacements/tensor_data.h"
@@ -163,7 +164,9 @@ CallKind classify_torch_callable(PyObject* callable) {
       is_input_query(callable) || is_data_constructor(callable))
     return CallKind::tensor;
   if (marks_region(callable)) return CallKind::region;
-  if (is_engine_call(callable) || is_parameter_maker(callable) || is_seed_call(callable))
+  if (is_print_in_run(callable)) return CallKind::output;
+  if (is_number_of_run(callable) || is_engine_call(callable) || is_parameter_maker(callable) ||
+      is_seed_call(callable))
     return CallKind::tensor;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.

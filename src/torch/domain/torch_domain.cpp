@@ -36,6 +36,7 @@
 #include "torch/replacements/default_device.h"
 #include "torch/replacements/made_parameter.h"
 #include "torch/replacements/replaced_calls.h"
+#include "torch/replacements/run_calls.h"
 #include "torch/replacements/scripted.h"
 #include "torch/replacements/transforms.h"
 #include "torch/symbols/sym_python.h"
@@ -102,6 +103,16 @@ class TorchCapture final : public DomainCapture {
     session_->passes_errors_on = [this](LineId line) {
       return error_paths_.pass_on(line, has_effects && !has_effects());
     };
+    // Effects of the program's in Python may be missing behind such an error: they would end most captures.
+    session_->ends_before_refusal = [this](LineId line) {
+      return !must_be_whole && !error_paths_.pass_on(line, /*without_effects=*/true);
+    };
+    session_->read_attribute = [this](PyObject* tensor, PyObject* name) {
+      return read_attribute ? read_attribute(tensor, name) : Ref<>();
+    };
+    session_->make_write = [this](PyObject* tensor, PyObject* name, PyObject* value) {
+      return make_write && make_write(tensor, name, value);
+    };
     // torch.fx backends are given no numbers that are read off tensors.
     session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
     // AOT autograd takes parameters for what they were when it traced the graph.
@@ -113,7 +124,12 @@ class TorchCapture final : public DomainCapture {
     session_->enter();
   }
   ~TorchCapture() override {
-    if (session_ != nullptr) session_->passes_errors_on = nullptr;  // programs keep the session
+    if (session_ != nullptr) {  // programs keep the session
+      session_->passes_errors_on = nullptr;
+      session_->ends_before_refusal = nullptr;
+      session_->read_attribute = nullptr;
+      session_->make_write = nullptr;
+    }
     if (session_ != nullptr && entered_) session_->leave();
     // A capture may be given up inside no_grad, autocast or a transform, whose exits are then never run.
     thread_.restore();
@@ -340,6 +356,7 @@ class TorchDomain final : public Domain {
     return is_sym_number_code(code) || is_default_device_code(code);
   }
   bool is_kernel(PyCodeObject* code) const override { return is_python_kernel(code); }
+  PyObject* streams() const override { return stream_kinds(); }
   Ref<> called_instead(PyObject* callable) const override { return called_in_place_of(callable); }
   // The keywords of the call that a torch-function mode is told of.
   bool gives_new_dictionaries(const PyCodeObject* code) const override {

@@ -40,6 +40,17 @@ std::vector<ir::Operand> number_operands(Session& session, const py::object& cal
   return numbers;
 }
 
+ir::NodeId record_python_call(Session& session, const std::shared_ptr<OpaqueFunction>& function,
+                              const std::string& name, std::span<const at::Tensor> tensors,
+                              std::span<const ir::Operand> numbers, std::span<const ir::ValueSpec> results) {
+  session.record_modes();
+  std::vector<ir::ValueId> inputs;
+  for (const at::Tensor& tensor : tensors) inputs.push_back(session.value_of(tensor));
+  std::vector<ir::Operand> operands{session.graph.constant(function, name), session.graph.value_list(inputs)};
+  operands.insert(operands.end(), numbers.begin(), numbers.end());
+  return session.graph.append(ir::op::kCall, operands, results, session.line());
+}
+
 Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
                          std::string& why) {
   try {

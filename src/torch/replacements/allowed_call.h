@@ -27,6 +27,12 @@ struct OpaqueFunction {
 Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
                          std::string& why);
 
+// A node that calls a Python object in each run: with a list of the tensors and then the numbers, for a list
+// of what `results` describes.
+ir::NodeId record_python_call(Session& session, const std::shared_ptr<OpaqueFunction>& function,
+                              const std::string& name, std::span<const at::Tensor> tensors,
+                              std::span<const ir::Operand> numbers, std::span<const ir::ValueSpec> results);
+
 // The symbolic numbers among the arguments of an OpaqueCall (stator/runtime/allowed_call.py), which each run
 // gives it.
 std::vector<ir::Operand> number_operands(Session& session, const py::object& call);

@@ -22,6 +22,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "torch/replacements/backward.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
@@ -173,7 +174,14 @@ autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
     PyErr_Clear();
     refuse();
   }
-  if (accumulates != 0 || has_compiled_autograd()) refuse();
+  if (has_compiled_autograd()) refuse();
+  if (accumulates != 0) {
+    if (creates != 0 || (inputs != nullptr && (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != 0)) ||
+        is_in_transform())
+      refuse();
+    record_backward(*Session::current(), {tensors_of(outputs), tensors_of(given), keeps != 0});
+    return {};
+  }
   if (!PythonsEngine::is_ready()) {
     engine_is_wanted = true;
     raise_break(BreakCode::kBackward, "gradients are asked for before torch has started its engine");

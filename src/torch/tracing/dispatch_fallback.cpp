@@ -14,6 +14,7 @@
 #include "torch/operators/custom_forward_checks.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/tensors_in.h"
+#include "torch/operators/value_errors.h"
 #include "torch/symbols/sym_node.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/recorder.h"
@@ -178,6 +179,7 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
     check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;
   if (recorded) {
+    if (may_refuse_values(info, arguments)) session.before_refusal(info.name);
     const ir::NodeId node = record(session, info, arguments, inference);
     value = session.graph.node(node).first_output;
     session.known.note(info, arguments, inference, value);

@@ -265,10 +265,19 @@ SymNumber Session::read_number(ir::OpId op, const at::Tensor& tensor) {
   spec.kind = ir::ValueKind::kFloat;
   const ir::Operand operand = ir::Operand::of(value_of(tensor));
   const ir::NodeId node = graph.append(op, {&operand, 1}, {&spec, 1}, line());
+  return number_of(graph.outputs(node)[0]);
+}
+
+SymNumber Session::number_of(ir::ValueId value) {
   has_read = true;
   const shape::RealId real = shapes().reals().add_read();
-  reals_[real] = graph.outputs(node)[0];
+  reals_[real] = value;
   return SymNumber::of(real, shapes());
+}
+
+void Session::before_refusal(const std::string& operator_name) {
+  if (!lasting_.any() || !ends_before_refusal || !ends_before_refusal(line())) return;
+  raise_break(BreakCode::kException, operator_name + " may raise after a write");
 }
 
 // In Python a power of a negative number may be complex; the capture has a float.

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "capture/cpython/ref.h"
 #include "core/break.h"
 #include "core/ir/graph.h"
 #include "torch/inference/known_values.h"
@@ -66,6 +67,11 @@ class Session {
   ir::ValueId value_of(shape::RealId real);
   // A node that reads the one number of a floating-point tensor. Precondition: reads_numbers.
   SymNumber read_number(ir::OpId op, const at::Tensor& tensor);
+  // The number that a node gives, as the program sees it.
+  SymNumber number_of(ir::ValueId value);
+  // Before an operator that may refuse what its arguments hold. Ends the capture where the program could not
+  // see the error, as in record_number.
+  void before_refusal(const std::string& operator_name);
   // Arithmetic on numbers that are read off tensors. What Python may raise for is computed where the program
   // does it, used or not, so that the run raises there. Ends the capture where the program could not see the
   // error: the run has changed something by then that running the function once more would change twice.
@@ -127,6 +133,13 @@ class Session {
   // Whether a place of the program passes errors on as they are, whatever the run has done: no handler of the
   // program's stands around it. Set by the engine; nothing: none does.
   std::function<bool(LineId)> passes_errors_on;
+  // Whether a handler of the program's stands around the place where it is now, and the capture may end
+  // there. Set by the engine.
+  std::function<bool(LineId)> ends_before_refusal;
+  // What the program would read of a tensor, and a write of the program's: see DomainCapture. Set by the
+  // engine.
+  std::function<Ref<>(PyObject* tensor, PyObject* name)> read_attribute;
+  std::function<bool(PyObject* tensor, PyObject* name, PyObject* value)> make_write;
   // Whether nodes may change what tensors that existed before are (requires_grad, data).
   bool changes_tensors = false;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.

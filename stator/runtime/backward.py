@@ -1,0 +1,25 @@
+"""backward() as a node of a graph, run by torch's engine; see torch/replacements/backward.h."""
+
+import torch
+
+
+class Backward:
+    """One call of backward. Its tensors are roots, then the gradients given for them, then leaves."""
+
+    def __init__(self, roots: int, gradients: int, keeps_graph: bool) -> None:
+        self.roots = roots
+        self.gradients = gradients
+        self.keeps_graph = keeps_graph
+
+    def __call__(self, tensors: list[torch.Tensor]) -> list[torch.Tensor | None]:
+        """Compute the gradients of the leaves, which have none here; called by every run."""
+        roots = tuple(tensors[: self.roots])
+        given = tuple(tensors[self.roots : self.roots + self.gradients])
+        leaves = tensors[self.roots + self.gradients :]
+        del tensors[:]
+        for leaf in leaves:
+            leaf.grad = None
+        torch.autograd.Variable._execution_engine.run_backward(  # type: ignore[attr-defined]
+            roots, given, self.keeps_graph, False, (), allow_unreachable=True, accumulate_grad=True
+        )
+        return [leaf.grad for leaf in leaves]

@@ -1,0 +1,163 @@
+"""print, clocks and random numbers are nodes under `native`: called in each run, in their places."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import stator
+import torch
+
+Program = Callable[[torch.Tensor], Any]
+
+
+def constants(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    print("a", 1, 2.5, None, True, [1, "b"], {"k": (1,)}, sep="|", end="!\n", flush=True)
+    return y * 2
+
+
+def tensors(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    print(y, [y.sum()], {"y": y.mean()}, x.shape, y.dtype)
+    return y * 2
+
+
+def values_of_their_place(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    print("before", y)
+    y.mul_(3)
+    print("after", y)
+    return y
+
+
+def numbers(x: torch.Tensor) -> torch.Tensor:
+    mean = x.mean().item()
+    print("mean", mean, mean * 2)
+    return x * mean
+
+
+def on_errors(x: torch.Tensor) -> torch.Tensor:
+    print("to errors", file=sys.stderr)
+    print("to output", file=sys.stdout)
+    return x + 1
+
+
+PRINTING: list[Program] = [constants, tensors, values_of_their_place, numbers, on_errors]
+
+
+def outcome(function: Program, x: torch.Tensor) -> tuple[Any, str, str]:
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        result = function(x)
+    return result, output.getvalue(), errors.getvalue()
+
+
+@pytest.mark.parametrize("program", PRINTING, ids=lambda program: program.__name__)
+def test_prints_in_one_graph(program: Program) -> None:
+    compiled = stator.compile(program, backend="native", fullgraph=True)
+    for call in range(4):
+        x = torch.arange(6.0).reshape(2, 3) * (call + 1)
+        ours, theirs = outcome(compiled, x), outcome(program, x)
+        assert ours[1:] == theirs[1:]
+        assert torch.equal(ours[0], theirs[0])
+    # Streams that are named are known by identity, and these are new in each call.
+    assert program is on_errors or len(stator.cache_entries(compiled)) == 1
+
+
+def test_a_stream_of_the_programs_is_a_break() -> None:
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            seen.append(len(seen))
+            return super().write(text)
+
+    seen: list[int] = []
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x + len(seen)
+        print("x")
+        return y + len(seen)
+
+    compiled = stator.compile(program, backend="native")
+    with contextlib.redirect_stdout(io.StringIO()):  # a capture without the break
+        compiled(torch.zeros(2))
+    for function in (program, compiled, compiled, compiled):
+        seen.clear()
+        with contextlib.redirect_stdout(Stream()):
+            assert function(torch.zeros(2)).tolist() == [2.0, 2.0]
+
+
+def test_an_object_of_the_programs_is_a_break() -> None:
+    class Loud:
+        def __str__(self) -> str:
+            shown.append(1)
+            return "loud"
+
+    shown: list[int] = []
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        print(Loud())
+        return y + len(shown)
+
+    compiled = stator.compile(program, backend="native")
+    for function in (program, compiled, compiled):
+        shown.clear()
+        result, output, _ = outcome(function, torch.zeros(2))
+        assert (result.tolist(), output) == ([2.0, 2.0], "loud\n")
+
+
+def test_output_before_an_error() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        print("first")
+        y = x[torch.tensor([9])]
+        print("never")
+        return y
+
+    compiled = stator.compile(program, backend="native")
+    for function in (program, compiled, compiled):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), pytest.raises(IndexError):
+            function(torch.ones(3))
+        assert output.getvalue() == "first\n"
+
+
+@pytest.mark.parametrize("clock", [time.time, time.perf_counter, time.monotonic, time.process_time])
+def test_clocks(clock: Callable[[], float]) -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, float, float]:
+        begin = clock()
+        y = x * 2
+        return y, begin, clock() - begin
+
+    compiled = stator.compile(program, backend="native", fullgraph=True)
+    last = 0.0
+    for _ in range(4):
+        before = clock()
+        _, begin, took = compiled(torch.ones(2))
+        assert type(begin) is type(took) is float
+        assert before <= begin <= clock()
+        assert 0 <= took < 10
+        assert begin >= last
+        last = begin
+    assert len(stator.cache_entries(compiled)) == 1
+
+
+def test_random_numbers() -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, float]:
+        return x * random.random(), random.random() + 1
+
+    compiled = stator.compile(program, backend="native", fullgraph=True)
+
+    def stream(function: Any) -> list[Any]:
+        random.seed(4)
+        return [*((y.tolist(), n) for y, n in (function(torch.ones(2)) for _ in range(4))), random.random()]
+
+    assert stream(compiled) == stream(program)
+    assert len(stator.cache_entries(compiled)) == 1
