@@ -21,11 +21,15 @@ def is_random(op: Any) -> bool:
     return torch.Tag.nondeterministic_seeded in op.tags
 
 
+LEFT_WHOLE = frozenset({"aten::bucketize.Tensor", "aten::bucketize.Scalar", "aten::searchsorted.Tensor"})
+"""Their decompositions read values while they are traced."""
+
+
 @functools.cache
 def table() -> dict[Any, Any]:
     from torch._decomp import decomposition_table
 
-    ruled = set(_torch.stablehlo_rules())
+    ruled = LEFT_WHOLE.union(_torch.stablehlo_rules())
     return {
         op: function
         for op, function in decomposition_table.items()

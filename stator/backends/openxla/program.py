@@ -1,8 +1,9 @@
 """A functional ATen graph as programs of XLA, with torch's own kernels for the operators that have no rule."""
 
-import functools
 import logging
 import operator
+import os
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ hlo_log = logging.getLogger("stator.stablehlo")
 
 Value = tuple[torch.fx.Node, int]
 
-counts = {"programs": 0, "runs": 0, "outside": 0}
-"""Programs compiled by XLA, and operators that were left to torch, since the process began."""
+counts = {"programs": 0, "uses": 0, "outside": 0}
+"""Since the process began: programs compiled by XLA, uses of these by graphs, operators that were left to torch."""
 
 
 def compile_functional(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
@@ -85,6 +86,8 @@ class Plan:
             elif nodes:
                 steps.append(Inside(nodes, wanted))
         constants = {(node, 0): _attribute(self.gm, node) for node in self.attributes}
+        if len(steps) == 1 and isinstance(steps[0], Inside):
+            return OneProgram(self, steps[0], constants)
         return Program(self, steps, constants)
 
     def _used_across(self) -> set[Value]:
@@ -128,10 +131,9 @@ class Inside(Step):
     def __init__(self, nodes: list[torch.fx.Node], wanted: set[Value]) -> None:
         text = GraphText()
         own = set(nodes)
-        for node in nodes:
-            for value in map(source_of, node.all_input_nodes):
-                if value[0] not in own and value not in text.ids:
-                    text.add_input(*value)
+        used = {value: None for node in nodes for value in map(source_of, node.all_input_nodes) if value[0] not in own}
+        for value in sorted(used, key=lambda value: value[0].op == "get_attr"):
+            text.add_input(*value)
         for node in nodes:
             text.add_node(node)
         self.inputs = text.inputs
@@ -142,7 +144,14 @@ class Inside(Step):
             if value is not None and (node, position) in wanted
         ]
         device = next((v.device.type for n in nodes for v in values_of(n) if isinstance(v, torch.Tensor)), "cpu")
-        self.executable = executable_of(text.text(self.outputs), device)
+        self.graph, self.device = text.text(self.outputs), device
+        self.executable = executable_of(self.graph, device)
+        _inside.add(self)
+
+    def compile_again(self, *inputs: Any) -> Any:
+        """In a child process the parent's client has no threads: the program is made anew when it is called."""
+        self.executable = executable_of(self.graph, self.device)
+        return self.executable(*inputs)
 
     def run(self, values: dict[Value, Any]) -> None:
         results = self.executable(*[values[value] for value in self.inputs])
@@ -168,12 +177,57 @@ class Program:
         return [values[output] if isinstance(output, tuple) else output for output in self.outputs]
 
 
-@functools.cache
+class OneProgram:
+    """A graph that XLA runs whole: no more than picking arguments and results."""
+
+    _boxed_call = True
+
+    def __init__(self, plan: Plan, step: Inside, constants: dict[Value, Any]) -> None:
+        self.step = step
+        positions = {(node, 0): position for position, node in enumerate(plan.placeholders)}
+        inputs = [value for value in step.inputs if value in positions]
+        self.arguments = [positions[value] for value in inputs]
+        self.constants = [constants[value] for value in step.inputs if value in constants]
+        assert step.inputs[len(inputs) :] == [value for value in step.inputs if value in constants]
+        made = {value: position for position, value in enumerate(step.outputs)}
+        self.results: list[tuple[str, Any]] = []
+        for output in plan.outputs:
+            value = source_of(output) if isinstance(output, torch.fx.Node) else None
+            if value is None:
+                self.results.append(("constant", output))
+            elif value in made:
+                self.results.append(("made", made[value]))
+            elif value in positions:
+                self.results.append(("input", positions[value]))
+            else:
+                self.results.append(("constant", constants[value]))
+        self.plain = self.results == [("made", position) for position in range(len(step.outputs))]
+
+    def __call__(self, inputs: list[Any]) -> list[Any]:
+        made: list[Any] = self.step.executable(*[inputs[i] for i in self.arguments], *self.constants)
+        if not self.plain:
+            sources = {"made": made, "input": list(inputs)}
+            made = [what if kind == "constant" else sources[kind][what] for kind, what in self.results]
+        inputs.clear()
+        return made
+
+
+_programs: dict[tuple[str, str], Any] = {}
+
+
 def executable_of(graph: str, device_type: str) -> Any:
     """The program of a graph text, which has the shapes: equal graphs of equal shapes are compiled once."""
+    counts["uses"] += 1
+    found = _programs.get((graph, device_type))
+    if found is None:
+        found = _programs[graph, device_type] = _compiled(graph, device_type)
+    return found
+
+
+def _compiled(graph: str, device_type: str) -> Any:
     client = runtime.client_for(device_type)
     stablehlo = _torch.stablehlo(graph, "HIGHEST")
-    hlo_log.debug("%s", stablehlo)
+    hlo_log.info("%s", stablehlo)
     execute = client.compile(stablehlo)
     counts["programs"] += 1
     return _torch.XlaExecutable(graph, execute, client.from_dlpack, client.to_dlpack, client.device)
@@ -181,7 +235,23 @@ def executable_of(graph: str, device_type: str) -> Any:
 
 def forget_programs() -> None:
     """Drops the programs that no compiled function holds."""
-    executable_of.cache_clear()
+    _programs.clear()
+
+
+_inside: weakref.WeakSet[Inside] = weakref.WeakSet()
+_of_parent: list[Any] = []
+
+
+def _leave_to_parent() -> None:
+    """After a fork: what the parent's client made is neither called here nor torn down."""
+    _of_parent.extend(_programs.values())
+    _programs.clear()
+    for step in _inside:
+        _of_parent.append(step.executable)
+        step.executable = step.compile_again
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _add_inputs(text: GraphText, node: torch.fx.Node) -> None:

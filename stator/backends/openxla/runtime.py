@@ -1,6 +1,5 @@
 """The OpenXLA runtime that is installed: jaxlib's client, in this process, without jax."""
 
-import functools
 import logging
 import os
 import threading
@@ -12,6 +11,8 @@ OLDEST = (0, 8, 0)
 """The oldest jaxlib whose client has the calls that are used here."""
 
 _lock = threading.Lock()
+_clients: dict[str, "Client"] = {}
+_of_parent: list[Any] = []
 
 
 class Client:
@@ -25,7 +26,7 @@ class Client:
         self._xla_client = xla_client
 
     def compile(self, stablehlo: str) -> Any:
-        """The `execute` method of the loaded executable."""
+        """What runs the program: takes a list of buffers."""
         options = self._xla_client.CompileOptions()
         try:
             loaded = self.client.compile_and_load(stablehlo, [self.device], options)
@@ -34,7 +35,7 @@ class Client:
                 f"XLA does not compile this graph: {error}\n"
                 "STATOR_LOGS=stablehlo shows the StableHLO that it was given."
             ) from error
-        return loaded.execute
+        return loaded.execute_sharded
 
 
 def client_for(device_type: str) -> Client:
@@ -45,10 +46,12 @@ def client_for(device_type: str) -> Client:
             "CPU, or use the backend 'native' or 'inductor' there"
         )
     with _lock:
-        return _cpu_client()
+        found = _clients.get(device_type)
+        if found is None:
+            found = _clients[device_type] = _cpu_client()
+        return found
 
 
-@functools.cache
 def _cpu_client() -> Client:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     try:
@@ -72,10 +75,11 @@ def _cpu_client() -> Client:
 
 
 def _forget_after_fork() -> None:
-    """A child has none of the client's threads: it makes its own client."""
+    """A child has none of the client's threads: it makes its own client, and never tears down the parent's."""
     global _lock
     _lock = threading.Lock()
-    _cpu_client.cache_clear()
+    _of_parent.extend(_clients.values())
+    _clients.clear()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

@@ -368,9 +368,12 @@ Outputs hypot(const Call& c) {
   return {b.select(infinite, large, length)};
 }
 
-Outputs polygamma(const Call& c) {
+// XLA gives NaN at 0, torch the infinity of the other sign.
+Outputs digamma(const Call& c) {
+  Builder& b = c.b;
   const Tensor x = wide_self(c);
-  return {c.b.binary("chlo.polygamma", c.b.like(x, static_cast<double>(c.integer("n"))), x)};
+  const Tensor pole = b.div(b.like(x, -1), x);
+  return {b.select(b.compare(Compare::kEq, x, b.like(x, 0)), pole, b.unary("chlo.digamma", x))};
 }
 
 Outputs zeta(const Call& c) {

@@ -123,6 +123,34 @@ Outputs diagonal(const Call& c) {
   return {b.slice_dim(joined, static_cast<int64_t>(outer.size()), start, limit, columns + 1)};
 }
 
+Outputs diagonal_scatter(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = c.tensor("self"), source = c.operand("src", x.dtype);
+  const int64_t first = c.wrapped(c.integer("dim1", 0), x.rank()),
+                second = c.wrapped(c.integer("dim2", 1), x.rank());
+  const int64_t offset = c.integer("offset", 0);
+  if (source.count() == 0) return {x};
+  // Element k lies at (k, k + offset), or (k - offset, k): along the dimension where it begins at 0 it is
+  // padded to the whole length, and repeated along the other.
+  const int64_t along = offset >= 0 ? first : second;
+  Dims high = repeated(source.rank(), 0);
+  high.back() = x.dims[at(along)] - source.dims.back();
+  const Dims none = repeated(source.rank(), 0);
+  const Tensor whole = b.pad(source, b.full(x.dtype, {}, 0), none, high, none);
+  Dims positions;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i != first && i != second) positions.push_back(i);
+  }
+  positions.push_back(along);
+  // broadcast_in_dim wants rising positions.
+  Dims order = range(0, whole.rank());
+  std::ranges::sort(order, {}, [&](int64_t i) { return positions[at(i)]; });
+  std::ranges::sort(positions);
+  const Tensor spread = b.broadcast(b.transpose(whole, order), x.dims, positions);
+  const Tensor distance = b.sub(b.iota(DType::kI64, x.dims, second), b.iota(DType::kI64, x.dims, first));
+  return {b.select(b.compare(Compare::kEq, distance, b.full(DType::kI64, x.dims, offset)), spread, x)};
+}
+
 static std::vector<Tensor> parts_of(const Call& c, const Tensor& x, int64_t dim, const Dims& sizes) {
   std::vector<Tensor> parts;
   int64_t start = 0;

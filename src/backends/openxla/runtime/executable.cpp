@@ -19,13 +19,21 @@ Border border_of(const ir::Graph& graph, ir::ValueId id) {
   border.sizes = sizes_of(graph, id);
   const Dims order = border_order(graph, id);
   border.memory_sizes = permuted(border.sizes, order);
-  if (order != range(0, static_cast<int64_t>(order.size()))) border.inverse = inverse(order);
   border.strides.resize(order.size());
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
     border.strides[static_cast<size_t>(order[i])] = step;
     step *= std::max<int64_t>(border.memory_sizes[i], 1);
   }
+  border.result_strides = border.strides;
+  const auto recorded = graph.strides(id);
+  bool compact = order == range(0, static_cast<int64_t>(order.size()));
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    if (border.sizes[i] != 1 || recorded[i].is_expr()) continue;
+    compact = compact && recorded[i].number() == border.strides[i];
+    border.result_strides[i] = recorded[i].number();
+  }
+  if (compact) border.result_strides.clear();
   return border;
 }
 
@@ -70,6 +78,29 @@ Ref<> capsule_of(const at::Tensor& tensor, const Border& border) {
   return Ref<>::steal(capsule);
 }
 
+// jaxlib asks for the module jax whenever it makes an array: where jax is missing, the search of sys.path
+// costs 45 us each time; where it is installed, it would be imported. Nothing here releases the GIL, so
+// nobody else sees this.
+class WithoutJax {
+ public:
+  WithoutJax() : modules_(PyImport_GetModuleDict()) {
+    static PyObject* const interned = PyUnicode_InternFromString("jax");
+    name_ = interned;
+    hidden_ =
+        PyDict_GetItemWithError(modules_, name_) == nullptr && PyDict_SetItem(modules_, name_, Py_None) == 0;
+  }
+  ~WithoutJax() {
+    if (hidden_ && PyDict_DelItem(modules_, name_) != 0) PyErr_Clear();
+  }
+  WithoutJax(const WithoutJax&) = delete;
+  WithoutJax& operator=(const WithoutJax&) = delete;
+
+ private:
+  PyObject* modules_;
+  PyObject* name_ = nullptr;
+  bool hidden_ = false;
+};
+
 Ref<> checked(PyObject* result) {
   if (!result) throw py::error_already_set();
   return Ref<>::steal(result);
@@ -80,7 +111,7 @@ at::Tensor tensor_of(PyObject* capsule, const Border& border) {
   if (!managed) throw py::error_already_set();
   at::Tensor tensor = at::fromDLPack(managed);
   PyCapsule_SetName(capsule, "used_dltensor");
-  return border.inverse.empty() ? tensor : tensor.permute(border.inverse);
+  return border.result_strides.empty() ? tensor : tensor.as_strided(border.sizes, border.result_strides);
 }
 
 }  // namespace
@@ -124,6 +155,7 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
   }
   const Ref<> capsule = capsule_of(tensor, border);
   PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), Py_None};
+  const WithoutJax hidden;
   Ref<> buffer = checked(PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));
   if (shared) {
     kept.storage = tensor.storage().getWeakStorageImpl();
@@ -141,14 +173,21 @@ std::vector<at::Tensor> Executable::run(std::vector<at::Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), buffer_of(i, inputs[i]).release());
   const Ref<> results = checked(PyObject_CallOneArg(runtime_.execute.get(), arguments.get()));
-  const Ref<> buffers = checked(PySequence_Fast(results.get(), "XLA's results are no sequence"));
+  static PyObject* const disassemble = PyUnicode_InternFromString("disassemble_into_single_device_arrays");
+  Ref<> buffers;
+  {
+    const WithoutJax hidden;
+    buffers = checked(PyObject_CallMethodNoArgs(results.get(), disassemble));
+  }
+  buffers = checked(PySequence_Fast(buffers.get(), "XLA's results are no sequence"));
   if (PySequence_Fast_GET_SIZE(buffers.get()) != static_cast<Py_ssize_t>(outputs_.size()))
     throw std::runtime_error("an XLA program gave another number of results");
   std::vector<at::Tensor> outputs;
   outputs.reserve(outputs_.size());
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    PyObject* buffer = PySequence_Fast_GET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i));
-    const Ref<> capsule = checked(PyObject_CallOneArg(runtime_.to_dlpack.get(), buffer));
+    PyObject* shards = PySequence_Fast_GET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i));
+    const Ref<> buffer = checked(PySequence_GetItem(shards, 0));
+    const Ref<> capsule = checked(PyObject_CallOneArg(runtime_.to_dlpack.get(), buffer.get()));
     outputs.push_back(tensor_of(capsule.get(), outputs_[i]));
   }
   return outputs;

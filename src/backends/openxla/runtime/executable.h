@@ -15,7 +15,9 @@ struct Border {
   at::ScalarType dtype;
   std::vector<int64_t> sizes, strides;  // as torch has them, compact in `order`
   std::vector<int64_t> memory_sizes;    // sizes in the order of emit/border.h
-  std::vector<int64_t> inverse;         // of that order; empty if it is 0, 1, 2 …
+  // Strides to give a result, where those of a compact tensor are not what torch gives: another order, or
+  // dimensions of size 1.
+  std::vector<int64_t> result_strides;
 };
 
 std::vector<Border> input_borders(const ir::Graph& graph);
@@ -23,7 +25,7 @@ std::vector<Border> output_borders(const ir::Graph& graph);
 
 // What the installed runtime offers, as Python objects: bound once, called for every run.
 struct Runtime {
-  Ref<> execute;      // (list of buffers) -> list of buffers
+  Ref<> execute;      // (list of buffers) -> results with disassemble_into_single_device_arrays()
   Ref<> from_dlpack;  // (capsule, device, stream) -> buffer
   Ref<> to_dlpack;    // (buffer) -> capsule
   Ref<> device;
