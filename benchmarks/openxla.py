@@ -1,10 +1,10 @@
-"""benchmarks/openxla.py: the models of `make models` through the backends `openxla_eval` and `openxla`, beside others.
+"""benchmarks/openxla.py: the models of `make models` through `openxla_eval` and `openxla`, beside others.
 
     python benchmarks/openxla.py [--beside native,inductor] [--no-training] [architecture ...]
 
-Forward in eval on each, within 1e-4 of eager; a training step with gradients on those marked for it. Compile time is
-that of the first call; run times are medians. Also the cost of a call of a tiny program. Exit status 1 if a result
-differs or a process dies.
+Forward in eval on each, within 1e-4 of eager; a training step with gradients on those marked for it. Compile
+time is that of the first call; run times are medians. Also the cost of a call of a tiny program. Exit status
+1 if a result differs or a process dies.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ def median_us(call: Callable[[], Any], repeats: int = 20) -> float:
 
 
 def gap(got: Any, wanted: Any) -> float:
-    """The largest difference, relative where values are large; inf if the structure, a shape or a dtype differs."""
-    import torch
+    """The largest difference, relative where values are large; inf if a shape or a dtype differs."""
     from comparison import tensors_of
+
+    import torch
 
     mine, theirs = list(tensors_of(got)), list(tensors_of(wanted))
     if [(t.shape, t.dtype) for t in mine] != [(t.shape, t.dtype) for t in theirs]:
@@ -95,8 +96,9 @@ def evaluate(model: Any, inputs: dict[str, Any], beside: list[str]) -> dict[str,
 
 def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """Two steps of a model and of its twin: losses, gradients and statistics."""
-    import stator
     from comparison import tensors_of
+
+    import stator
 
     model.train()
     twin = copy.deepcopy(model)
@@ -201,7 +203,8 @@ def call_cost() -> dict[str, float]:
 
 def show(rows: list[dict[str, Any]], beside: list[str]) -> bool:
     names = ["openxla_eval", *beside]
-    print(f"{'architecture':28} {'gap':>8} {'outside':>7} {'eager us':>9}  first call s / run us of {', '.join(names)}; training")
+    header = f"{'architecture':28} {'gap':>8} {'outside':>7} {'eager us':>9}  first call s / run us of "
+    print(header + ", ".join(names) + "; training")
     for row in rows:
         if "error" in row:
             print(f"{row['name']:28} FAILED {row['error']}")
@@ -209,7 +212,8 @@ def show(rows: list[dict[str, Any]], beside: list[str]) -> bool:
         ours = row["openxla_eval"]
         times = "  ".join(f"{row[name]['first_s']:.2f} / {row[name]['run_us']:.0f}" for name in names)
         trained = f"{row['training']['gap']:.1e}" if "training" in row else ""
-        print(f"{row['name']:28} {ours['gap']:8.1e} {ours['outside']:7} {row['eager_us']:9.0f}  {times}  {trained}")
+        head = f"{row['name']:28} {ours['gap']:8.1e} {ours['outside']:7} {row['eager_us']:9.0f}"
+        print(f"{head}  {times}  {trained}")
     good = [row for row in rows if "error" not in row]
     equal = sum(row["openxla_eval"]["gap"] <= TOLERANCE for row in good)
     trained = [row["training"]["gap"] <= TOLERANCE for row in good if "training" in row]
@@ -238,7 +242,7 @@ def main() -> int:
     rows = []
     for name in options.names or list(ARCHITECTURES):
         rows.append(in_process(name, options))
-        print(f"{len(rows)} {name}", file=sys.stderr)
+        print(json.dumps(rows[-1]), file=sys.stderr)
     fine = show(rows, options.beside)
     costs = call_cost()
     print(", ".join(f"{name}: {value:.1f}" for name, value in costs.items()))

@@ -1,8 +1,8 @@
 """torch's OpInfo list through the backend `openxla_eval`, against eager.
 
 python tests/openxla/opinfo_openxla.py [names…] [--dtype float32] [--samples 4] [--jobs 2] [--json FILE]
-An operator agrees if all its samples do, in shape, dtype, strides and values. `inside`: XLA ran all of it; `split`:
-torch ran a part; `eager`: no XLA program was made (the capture broke, or there was nothing to compute).
+An operator agrees if all its samples do, in shape, dtype, strides and values. `inside`: XLA ran all of it;
+`split`: torch ran a part; `eager`: no XLA program was made (the capture broke, or nothing is computed).
 Exit status 1 on a wrong answer or a crash.
 """
 
@@ -29,7 +29,15 @@ import torch
 
 PARTS = 24
 # Results that are defined up to a choice: signs of vectors, order of equal elements, uninitialised memory.
-NOT_COMPARABLE = UNINITIALISED | {"svd", "linalg.svd", "svd_lowrank", "pca_lowrank", "linalg.eig", "linalg.eigh", "geqrf"}
+NOT_COMPARABLE = UNINITIALISED | {
+    "svd",
+    "linalg.svd",
+    "svd_lowrank",
+    "pca_lowrank",
+    "linalg.eig",
+    "linalg.eigh",
+    "geqrf",
+}
 TOLERANCES = {
     torch.float32: (1e-4, 1e-4),
     torch.complex64: (1e-4, 1e-4),
@@ -118,7 +126,9 @@ def start_part(part: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     if done.returncode:
         last = lines[-1].get("begin", "?") if lines else "?"
         why = f"the process ended with {done.returncode}: {done.stderr[-300:]}"
-        rows.append({"name": last, "samples": 1, "agreed": 0, "kinds": {}, "reasons": {why: 1}, "crash": True})
+        rows.append(
+            {"name": last, "samples": 1, "agreed": 0, "kinds": {}, "reasons": {why: 1}, "crash": True}
+        )
     return rows
 
 
@@ -143,7 +153,8 @@ def main() -> int:
             print(f"{row['name']}: {row['agreed']} of {row['samples']} {row['kinds']} {row['reasons']}")
     good = [row for row in rows if row["agreed"] == row["samples"]]
     by_kind = collections.Counter(
-        "eager" if "eager" in row["kinds"] else "split" if "split" in row["kinds"] else "inside" for row in good
+        "eager" if "eager" in row["kinds"] else "split" if "split" in row["kinds"] else "inside"
+        for row in good
     )
     print(f"{options.dtype}: {len(good)} of {len(rows)} operators agree: {dict(by_kind)}")
     if options.json:

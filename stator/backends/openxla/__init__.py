@@ -1,6 +1,6 @@
-"""The backends `openxla` and `openxla_eval`: captured graphs as StableHLO, run by the OpenXLA runtime that is installed.
+"""The backends `openxla` and `openxla_eval`: graphs as StableHLO, run by the OpenXLA runtime that is there.
 
-What is loaded here must not import torch or jaxlib: both are optional, and the backends are registered always.
+What is loaded here must not import torch or jaxlib: both are optional, the backends always registered.
 """
 
 from typing import Any

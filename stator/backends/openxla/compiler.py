@@ -1,4 +1,4 @@
-"""From a captured torch.fx graph to a callable: AOT autograd makes it functional, `program` gives it to XLA."""
+"""From a captured graph to a callable: AOT autograd makes it functional, program.py gives it to XLA."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from stator.backends.openxla.program import compile_functional
 
 
 def compile_graph(gm: torch.fx.GraphModule, example_inputs: list[Any], **options: Any) -> Callable[..., Any]:
-    """The compiled graph. Symbolic sizes are specialised: one program for each tuple of sizes, made when it comes."""
+    """The compiled graph. Symbolic sizes are specialised: one program for each tuple of sizes that comes."""
     if options:
         raise TypeError(f"the openxla backends take no {' or '.join(sorted(options))}")
     if any(not _is_concrete(example) for example in example_inputs):
@@ -40,19 +40,22 @@ def _compile(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
 
 
 class BySizes:
-    """A graph with symbolic sizes: compiled for the sizes of each call, with numbers in the symbols' places."""
+    """A graph with symbolic sizes: compiled for the sizes of each call, numbers in the symbols' places."""
 
     def __init__(self, gm: torch.fx.GraphModule) -> None:
         self.gm = gm
         self.compiled: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *inputs: Any) -> Any:
-        key = tuple(
-            (tuple(value.shape), value.stride(), value.requires_grad) if isinstance(value, torch.Tensor) else value
-            for value in inputs
-        )
-        key = (*key, torch.is_grad_enabled())
+        key = (*map(_kind, inputs), torch.is_grad_enabled())
         found = self.compiled.get(key)
         if found is None:
             found = self.compiled[key] = _compile(self.gm, list(inputs))
         return found(*inputs)
+
+
+def _kind(value: Any) -> Any:
+    """What a program is compiled for, of one input."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.stride(), value.requires_grad
+    return value

@@ -1,7 +1,7 @@
 """What torch decomposes before the emitter sees it: every operator that has no rule, and a decomposition.
 
-The rules come first (src/backends/openxla/emit/rules.def). Random operators are left whole: torch's own kernels draw
-the numbers, from torch's generator, outside XLA.
+The rules come first (src/backends/openxla/emit/rules.def). Random operators are left whole: torch's own
+kernels draw the numbers, from torch's generator, outside XLA.
 """
 
 import functools

@@ -1,6 +1,7 @@
 """A functional torch.fx graph of ATen operators as the text of Stator's graph (docs/graph.md)."""
 
 import json
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -147,10 +148,9 @@ class GraphText:
 
 def source_of(node: torch.fx.Node) -> tuple[torch.fx.Node, int]:
     """The node and the position among its results that a node stands for: getitem nodes are seen through."""
-    import operator
-
     if node.op == "call_function" and node.target is operator.getitem:
         producer, position = node.args
-        assert isinstance(producer, torch.fx.Node) and isinstance(position, int)
+        assert isinstance(producer, torch.fx.Node)
+        assert isinstance(position, int)
         return producer, position
     return node, 0

@@ -1,4 +1,4 @@
-"""A functional ATen graph as programs of XLA, with torch's own kernels for the operators that have no rule."""
+"""A functional ATen graph as programs of XLA, with torch's own kernels for operators without a rule."""
 
 import logging
 import operator
@@ -19,7 +19,7 @@ hlo_log = logging.getLogger("stator.stablehlo")
 Value = tuple[torch.fx.Node, int]
 
 counts = {"programs": 0, "uses": 0, "outside": 0}
-"""Since the process began: programs compiled by XLA, uses of these by graphs, operators that were left to torch."""
+"""Since the process began: programs compiled by XLA, uses of these by graphs, operators left to torch."""
 
 
 def compile_functional(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
@@ -37,7 +37,9 @@ class Plan:
         self.attributes = [node for node in self.nodes if node.op == "get_attr"]
         for node in self.attributes:
             node.meta.setdefault("val", _attribute(gm, node))
-        self.calls = [node for node in self.nodes if node.op == "call_function" and node.target is not operator.getitem]
+        self.calls = [
+            node for node in self.nodes if node.op == "call_function" and node.target is not operator.getitem
+        ]
         (output,) = [node for node in self.nodes if node.op == "output"]
         self.outputs: list[Any] = list(output.args[0])
         self.outside = self._outside()
@@ -51,14 +53,16 @@ class Plan:
         for node in self.calls:
             try:
                 text.add_node(node)
-            except NotInGraph as reason:
-                reasons[node] = str(reason)
+            except NotInGraph as error:
+                reasons[node] = str(error)
                 _add_inputs(text, node)
         for position, reason in _torch.stablehlo_refusals(text.text([])):
             reasons[text.nodes[position]] = reason
         if reasons:
             names = sorted({f"{_name(node)} ({reason})" for node, reason in reasons.items()})
-            log.info("%d of %d operators run outside XLA: %s", len(reasons), len(self.calls), ", ".join(names))
+            log.info(
+                "%d of %d operators run outside XLA: %s", len(reasons), len(self.calls), ", ".join(names)
+            )
         counts["outside"] += len(reasons)
         return reasons
 
@@ -82,7 +86,7 @@ class Plan:
         for stage in range(max(self.stages.values(), default=0) + 1):
             nodes = [node for node in self.calls if self.stages[node] == stage]
             if stage % 2 == 0:
-                steps += [Outside(node, self.gm) for node in nodes]
+                steps += [Outside(node) for node in nodes]
             elif nodes:
                 steps.append(Inside(nodes, wanted))
         constants = {(node, 0): _attribute(self.gm, node) for node in self.attributes}
@@ -110,7 +114,7 @@ class Step:
 class Outside(Step):
     """One operator, by torch."""
 
-    def __init__(self, node: torch.fx.Node, gm: torch.fx.GraphModule) -> None:
+    def __init__(self, node: torch.fx.Node) -> None:
         self.node, self.target = node, node.target
         self.single = not isinstance(node.meta.get("val"), (tuple, list))
 
@@ -131,7 +135,12 @@ class Inside(Step):
     def __init__(self, nodes: list[torch.fx.Node], wanted: set[Value]) -> None:
         text = GraphText()
         own = set(nodes)
-        used = {value: None for node in nodes for value in map(source_of, node.all_input_nodes) if value[0] not in own}
+        used = {
+            value: None
+            for node in nodes
+            for value in map(source_of, node.all_input_nodes)
+            if value[0] not in own
+        }
         for value in sorted(used, key=lambda value: value[0].op == "get_attr"):
             text.add_input(*value)
         for node in nodes:
@@ -143,15 +152,21 @@ class Inside(Step):
             for position, value in enumerate(values_of(node))
             if value is not None and (node, position) in wanted
         ]
-        device = next((v.device.type for n in nodes for v in values_of(n) if isinstance(v, torch.Tensor)), "cpu")
-        self.graph, self.device = text.text(self.outputs), device
-        self.executable = executable_of(self.graph, device)
+        device = next(
+            (v.device.type for n in nodes for v in values_of(n) if isinstance(v, torch.Tensor)), "cpu"
+        )
+        self.nodes = nodes
+        self.executable: Callable[..., list[Any]] = self.by_torch
+        if not runtime.lost_by_fork():
+            self.executable = executable_of(text.text(self.outputs), device)
         _inside.add(self)
 
-    def compile_again(self, *inputs: Any) -> Any:
-        """In a child process the parent's client has no threads: the program is made anew when it is called."""
-        self.executable = executable_of(self.graph, self.device)
-        return self.executable(*inputs)
+    def by_torch(self, *inputs: Any) -> list[Any]:
+        """The same by torch's kernels, where XLA cannot be called."""
+        values = dict(zip(self.inputs, inputs, strict=True))
+        for node in self.nodes:
+            Outside(node).run(values)
+        return [values[output] for output in self.outputs]
 
     def run(self, values: dict[Value, Any]) -> None:
         results = self.executable(*[values[value] for value in self.inputs])
@@ -159,7 +174,7 @@ class Inside(Step):
 
 
 class Program:
-    """The steps of a graph. Called with a list of its inputs, which it empties: each is free after its last use."""
+    """The steps of a graph. Called with a list of its inputs, which it empties: AOT autograd's boxed call."""
 
     _boxed_call = True
 
@@ -243,12 +258,12 @@ _of_parent: list[Any] = []
 
 
 def _leave_to_parent() -> None:
-    """After a fork: what the parent's client made is neither called here nor torn down."""
+    """After a fork: what the parent's client made is neither called nor torn down; torch runs the graphs."""
     _of_parent.extend(_programs.values())
     _programs.clear()
     for step in _inside:
         _of_parent.append(step.executable)
-        step.executable = step.compile_again
+        step.executable = step.by_torch
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -42,8 +42,8 @@ def client_for(device_type: str) -> Client:
     """The client of the devices that the inputs are on."""
     if device_type != "cpu":
         raise RuntimeError(
-            f"the openxla backend has no runtime for tensors on {device_type!r}; move the model and its inputs to the "
-            "CPU, or use the backend 'native' or 'inductor' there"
+            f"the openxla backend has no runtime for tensors on {device_type!r}; move the model and its "
+            "inputs to the CPU, or use the backend 'native' or 'inductor' there"
         )
     with _lock:
         found = _clients.get(device_type)
@@ -58,13 +58,14 @@ def _cpu_client() -> Client:
         import jaxlib
     except ImportError as error:
         raise ImportError(
-            "the openxla backend needs an OpenXLA runtime, and jaxlib is not installed: pip install 'stator[openxla]'"
+            "the openxla backend needs an OpenXLA runtime, and jaxlib is not installed: "
+            "pip install 'stator[openxla]'"
         ) from error
     version = tuple(int(part) for part in jaxlib.version.__version__.split(".")[:3])
     if version < OLDEST:
         wanted = ".".join(map(str, OLDEST))
         raise ImportError(
-            f"the openxla backend needs jaxlib {wanted} or newer, and {jaxlib.version.__version__} is installed: "
+            f"the openxla backend needs jaxlib {wanted} or newer, {jaxlib.version.__version__} is installed: "
             "pip install --upgrade 'stator[openxla]'"
         )
     from jaxlib import xla_client
@@ -74,12 +75,18 @@ def _cpu_client() -> Client:
     return Client(client, xla_client._xla, xla_client)
 
 
-def _forget_after_fork() -> None:
-    """A child has none of the client's threads: it makes its own client, and never tears down the parent's."""
+def lost_by_fork() -> bool:
+    """Whether this is a child of a process that had a client: its threads and locks do not survive a fork."""
+    return bool(_of_parent)
+
+
+def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
-    _of_parent.extend(_clients.values())
-    _clients.clear()
+    if _clients:
+        _of_parent.extend(_clients.values())  # never torn down here
+        _clients.clear()
+        log.info("this process was forked from one that uses XLA: torch's own kernels run its graphs")
 
 
-os.register_at_fork(after_in_child=_forget_after_fork)
+os.register_at_fork(after_in_child=_after_fork)
