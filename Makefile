@@ -175,6 +175,11 @@ model-types: build $(VENV)/.models-ready
 opinfo: build
 	@$(PYTHON) tests/torch/opinfo_whole.py --jobs $(JOBS)
 
+## make opinfo-openxla torch's OpInfo list through the backend openxla_eval, against eager
+.PHONY: opinfo-openxla
+opinfo-openxla: build
+	@$(PYTHON) tests/openxla/opinfo_openxla.py --jobs $(JOBS)
+
 ## make bench          capture and guards beside torch.compile; the interpreter beside CPython
 .PHONY: bench
 bench: build $(VENV)/.bench-ready

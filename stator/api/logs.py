@@ -9,7 +9,7 @@ from typing import Any
 from stator import _capture
 from stator.runtime.user_lines import place_of, stack_lines
 
-NAMES = ("breaks", "recompiles", "guards", "graphs", "timing")
+NAMES = ("breaks", "recompiles", "guards", "graphs", "timing", "openxla", "stablehlo")
 TORCH_NAMES = {
     "graph_breaks": "breaks",
     "recompiles_verbose": "recompiles",
@@ -29,11 +29,14 @@ def set_logs(
     guards: bool | None = None,
     graphs: bool | None = None,
     timing: bool | None = None,
+    openxla: bool | None = None,
+    stablehlo: bool | None = None,
 ) -> None:
     """Switch logs on or off; what is not named stays as it is.
 
     `breaks`: where and why a capture stopped; `recompiles`: the guard that failed; `guards`, `graphs`: those
-    of each capture; `timing`: how long it took. They are records of the loggers `stator.breaks` and so on,
+    of each capture; `timing`: how long it took; `openxla`: which operators of a graph XLA does not run;
+    `stablehlo`: the programs that XLA is given. They are records of the loggers `stator.breaks` and so on,
     of level INFO, and go to the terminal unless the program has handlers of its own.
     """
     asked = {
@@ -42,6 +45,8 @@ def set_logs(
         "guards": guards,
         "graphs": graphs,
         "timing": timing,
+        "openxla": openxla,
+        "stablehlo": stablehlo,
     }
     for name, wanted in asked.items():
         if wanted is None:

@@ -2,6 +2,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/choose.h"
+#include "bindings/torch/bind_openxla.h"
 #include "bindings/torch/bind_trace.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/torch_domain.h"
@@ -13,6 +14,7 @@ PYBIND11_MODULE(_torch, module) {
   stator::install_dispatch_fallback();
   module.attr("CaptureBreak") = py::reinterpret_borrow<py::object>(stator::capture_break_type());
   stator::bind_trace(module);
+  stator::bind_openxla(module);
   module.def("tell_programs", &stator::tell_programs, py::arg("setting"),
              "What programs are told that ask whether they are compiled: True, False or \"auto\".");
   module.def("never_tell", &stator::never_tell, py::arg("codes"),

@@ -1,0 +1,302 @@
+// src/backends/openxla/emit/rules_index.cpp: gathers, scatters, embeddings, sorting.
+#include <algorithm>
+
+#include "backends/openxla/emit/rules.h"
+
+namespace stator::openxla::rule {
+
+static size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+// Negative places count from the end.
+static Tensor from_start(Builder& b, const Tensor& index, int64_t size) {
+  const Tensor i = b.convert(index, DType::kI64);
+  return b.select(b.compare(Compare::kLt, i, b.like(i, 0)), b.add(i, b.full(DType::kI64, i.dims, size)), i);
+}
+
+static Tensor columns(Builder& b, const std::vector<Tensor>& coordinates) {
+  std::vector<Tensor> parts;
+  for (const Tensor& coordinate : coordinates) {
+    Dims dims = coordinate.dims;
+    dims.push_back(1);
+    parts.push_back(b.reshape(coordinate, dims));
+  }
+  return b.concat(parts, coordinates[0].rank());
+}
+
+// x[coordinates[0], coordinates[1], …], one coordinate for each dimension, all of one shape.
+Tensor at_coordinates(Builder& b, const Tensor& x, const std::vector<Tensor>& coordinates) {
+  const Tensor indices = columns(b, coordinates);
+  return b.gather(x, indices,
+                  {.offset_dims = {},
+                   .collapsed = range(0, x.rank()),
+                   .start_index_map = range(0, x.rank()),
+                   .index_vector_dim = indices.rank() - 1,
+                   .slice_sizes = repeated(x.rank(), 1)});
+}
+
+static Body combination(Builder& b, std::string_view op) {
+  return [&b, op](std::span<const Tensor> v) {
+    return std::vector{op.empty() ? v[1] : b.binary(op, v[0], v[1])};
+  };
+}
+
+static Tensor scatter_at(Builder& b, const Tensor& x, const std::vector<Tensor>& coordinates,
+                         const Tensor& updates, std::string_view op) {
+  const Tensor indices = columns(b, coordinates);
+  return b.scatter(x, indices, updates,
+                   {.update_window_dims = {},
+                    .inserted = range(0, x.rank()),
+                    .to_operand_dims = range(0, x.rank()),
+                    .index_vector_dim = indices.rank() - 1},
+                   combination(b, op));
+}
+
+// The places of gather and scatter: their own dimension from the index, the others where they are.
+static std::vector<Tensor> along(Builder& b, const Tensor& index, int64_t dim) {
+  std::vector<Tensor> result;
+  for (int64_t i = 0; i < index.rank(); ++i)
+    result.push_back(i == dim ? b.convert(index, DType::kI64) : b.iota(DType::kI64, index.dims, i));
+  return result;
+}
+
+static Tensor rows(Builder& b, const Tensor& x, int64_t dim, const Tensor& index) {
+  GatherDims g;
+  g.slice_sizes = x.dims;
+  g.slice_sizes[at(dim)] = 1;
+  g.collapsed = g.start_index_map = {dim};
+  g.index_vector_dim = index.rank();
+  for (int64_t i = 0; i < x.rank() - 1; ++i) g.offset_dims.push_back(i < dim ? i : i + index.rank());
+  Dims dims = index.dims;
+  dims.push_back(1);
+  return b.gather(x, b.reshape(b.convert(index, DType::kI64), dims), g);
+}
+
+Outputs index_select(const Call& c) {
+  Tensor x = c.tensor("self"), index = c.tensor("index");
+  if (index.rank() == 0) index = c.b.reshape(index, {1});
+  if (x.rank() == 0) return {x};
+  return {rows(c.b, x, c.dim("dim", x.rank()), index)};
+}
+
+Outputs embedding(const Call& c) { return {rows(c.b, c.tensor("weight"), 0, c.tensor("indices"))}; }
+
+Outputs embedding_backward(const Call& c) {
+  Builder& b = c.b;
+  if (c.flag("scale_grad_by_freq")) throw Unsupported{"scale_grad_by_freq"};
+  const DType type = accumulation_type(c.result_dtype());
+  const Tensor given = c.tensor("indices");
+  const Tensor index = b.reshape(b.convert(given, DType::kI64), {given.count()});
+  const int64_t width = c.result_dims()[1], padding = c.integer("padding_idx", -1);
+  Tensor grad = b.reshape(c.operand("grad_output", type), {index.count(), width});
+  if (padding >= 0) {
+    const Tensor padded = b.compare(Compare::kEq, index, b.full(DType::kI64, index.dims, padding));
+    grad = b.select(b.broadcast(padded, grad.dims, {0}), b.like(grad, 0), grad);
+  }
+  return {
+      b.scatter(b.full(type, c.result_dims(), 0), b.reshape(index, {index.count(), 1}), grad,
+                {.update_window_dims = {1}, .inserted = {0}, .to_operand_dims = {0}, .index_vector_dim = 1},
+                combination(b, "add"))};
+}
+
+Outputs gather(const Call& c) {
+  const Tensor x = c.tensor("self"), index = c.tensor("index");
+  if (x.rank() == 0 || index.count() == 0)
+    return {c.b.expand(x.rank() == 0 ? x : c.b.full(x.dtype, {}, 0), index.dims)};
+  if (index.rank() == 0) throw Unsupported{"an index without dimensions"};
+  return {at_coordinates(c.b, x, along(c.b, index, c.dim("dim", x.rank())))};
+}
+
+static Outputs scattered(const Call& c, const char* source, std::string_view op) {
+  Builder& b = c.b;
+  const DType type = op.empty() ? c.result_dtype() : accumulation_type(c.result_dtype());
+  const Tensor x = c.operand("self", type), index = c.tensor("index");
+  if (index.count() == 0) return {x};
+  if (x.rank() == 0 || index.rank() == 0) throw Unsupported{"a scatter without dimensions"};
+  Tensor updates = c.operand(source, type);
+  updates = c.is_tensor(source) && updates.rank() > 0
+                ? b.slice(updates, repeated(index.rank(), 0), index.dims, repeated(index.rank(), 1))
+                : b.expand(updates, index.dims);
+  return {scatter_at(b, x, along(b, index, c.dim("dim", x.rank())), updates, op)};
+}
+
+static std::string_view reduction(std::string_view name) {
+  if (name == "sum" || name == "add") return "add";
+  if (name == "prod" || name == "multiply") return "multiply";
+  if (name == "amax") return "maximum";
+  if (name == "amin") return "minimum";
+  throw Unsupported{"the reduction " + std::string(name)};
+}
+
+Outputs scatter(const Call& c) { return scattered(c, c.has("src") ? "src" : "value", ""); }
+Outputs scatter_add(const Call& c) { return scattered(c, "src", "add"); }
+Outputs scatter_with(const Call& c) {
+  return scattered(c, c.has("src") ? "src" : "value", reduction(c.string("reduce", "")));
+}
+Outputs scatter_reduce(const Call& c) {
+  if (!c.flag("include_self", true)) throw Unsupported{"include_self=False"};
+  return scattered(c, "src", reduction(c.string("reduce", "")));
+}
+
+// -- x[i, :, j]: the indexed dimensions and the shape of the result
+
+struct Advanced {
+  Dims indexed;      // dimensions of x
+  Tensor indices;    // broadcast places, in the last dimension one for each indexed dimension
+  Dims shape;        // of the broadcast indices
+  int64_t position;  // of these in the result
+};
+
+static Advanced advanced(const Call& c, const Tensor& x) {
+  Builder& b = c.b;
+  Advanced result;
+  std::vector<Tensor> given;
+  int64_t dim = 0;
+  for (const std::optional<Tensor>& index : c.optionals("indices")) {
+    if (index) {
+      if (index->dtype == DType::kBool || index->dtype == DType::kU8) throw Unsupported{"a boolean index"};
+      result.indexed.push_back(dim);
+      given.push_back(from_start(b, *index, x.dims[at(dim)]));
+      const Dims& other = index->dims;
+      for (size_t i = 0; i < other.size(); ++i) {
+        if (result.shape.size() < i + 1) result.shape.insert(result.shape.begin(), 1);
+        int64_t& size = result.shape[result.shape.size() - 1 - i];
+        if (size == 1) size = other[other.size() - 1 - i];
+      }
+    }
+    ++dim;
+  }
+  if (given.empty()) throw Unsupported{"no index"};
+  for (Tensor& index : given) index = b.expand(index, result.shape);
+  result.indices = columns(b, given);
+  const bool together =
+      result.indexed.back() - result.indexed.front() + 1 == static_cast<int64_t>(result.indexed.size());
+  result.position = together ? result.indexed.front() : 0;
+  return result;
+}
+
+// Where the dimensions of the slices are in the result.
+static Dims offsets(const Advanced& a, int64_t rank) {
+  Dims result;
+  const int64_t slices = rank - static_cast<int64_t>(a.indexed.size()),
+                wide = static_cast<int64_t>(a.shape.size());
+  for (int64_t i = 0; i < slices; ++i) result.push_back(i < a.position ? i : i + wide);
+  return result;
+}
+
+Outputs index(const Call& c) {
+  const Tensor x = c.tensor("self");
+  const Advanced a = advanced(c, x);
+  GatherDims g{.offset_dims = offsets(a, x.rank()),
+               .collapsed = a.indexed,
+               .start_index_map = a.indexed,
+               .index_vector_dim = a.indices.rank() - 1,
+               .slice_sizes = x.dims};
+  for (int64_t dim : a.indexed) g.slice_sizes[at(dim)] = 1;
+  if (product(c.result_dims()) == 0) return {c.b.full(x.dtype, c.result_dims(), 0)};
+  return {c.b.gather(x, a.indices, g)};
+}
+
+Outputs index_put(const Call& c) {
+  Builder& b = c.b;
+  const bool adds = c.flag("accumulate");
+  const DType type = adds ? accumulation_type(c.result_dtype()) : c.result_dtype();
+  const Tensor x = c.operand("self", type);
+  // A mask without other indices, and one value for all it chooses, is a choice.
+  const auto given = c.optionals("indices");
+  if (given.size() == 1 && given[0] && given[0]->dtype == DType::kBool && !adds) {
+    const Tensor value = c.tensor("values");
+    if (value.count() != 1 || given[0]->rank() > x.rank()) throw Unsupported{"a boolean index"};
+    Dims mask_dims = given[0]->dims;
+    mask_dims.resize(at(x.rank()), 1);
+    const Tensor mask = b.expand(b.reshape(*given[0], mask_dims), x.dims);
+    return {b.select(mask, b.expand(b.reshape(b.convert(value, type), {}), x.dims), x)};
+  }
+  const Advanced a = advanced(c, x);
+  const Dims window = offsets(a, x.rank());
+  Dims dims;
+  size_t next_slice = 0, next_index = 0;
+  Dims slices;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (std::ranges::find(a.indexed, i) == a.indexed.end()) slices.push_back(x.dims[at(i)]);
+  }
+  for (int64_t i = 0; i < static_cast<int64_t>(slices.size() + a.shape.size()); ++i) {
+    const bool of_slice = std::ranges::find(window, i) != window.end();
+    dims.push_back(of_slice ? slices[next_slice++] : a.shape[next_index++]);
+  }
+  if (product(dims) == 0) return {x};
+  return {b.scatter(x, a.indices, c.operand("values", type, dims),
+                    {.update_window_dims = window,
+                     .inserted = a.indexed,
+                     .to_operand_dims = a.indexed,
+                     .index_vector_dim = a.indices.rank() - 1},
+                    combination(b, adds ? "add" : ""))};
+}
+
+// -- as_strided: from the memory of a compact tensor
+
+Outputs as_strided(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = c.tensor("self");
+  const Dims sizes = c.ints("size"), strides = c.ints("stride"), own = c.strides_of("self");
+  Dims compact(x.dims.size());
+  int64_t step = 1;
+  for (size_t i = x.dims.size(); i-- > 0;) {
+    compact[i] = step;
+    step *= x.dims[i];
+    if (!own.empty() && x.dims[i] != 1 && own[i] != compact[i])
+      throw Unsupported{"as_strided of a tensor that is not compact"};
+  }
+  if (c.offset_of("self") != 0) throw Unsupported{"as_strided of a view"};
+  if (product(sizes) == 0) return {b.full(x.dtype, sizes, 0)};
+  int64_t last = c.integer("storage_offset", 0);
+  for (size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
+  if (last >= x.count()) throw Unsupported{"as_strided beyond the tensor's own elements"};
+  Tensor place = b.full(DType::kI64, sizes, c.integer("storage_offset", 0));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Tensor i_th = b.iota(DType::kI64, sizes, static_cast<int64_t>(i));
+    place = b.add(place, b.mul(i_th, b.full(DType::kI64, sizes, strides[i])));
+  }
+  return {at_coordinates(b, b.reshape(x, {x.count()}), {place})};
+}
+
+// -- Sorting: NaN is the largest
+
+static std::vector<Tensor> sorted(Builder& b, const Tensor& given, int64_t dim, bool descending) {
+  const Tensor x = given.dtype == DType::kBool ? b.convert(given, DType::kU8) : given;
+  if (is_complex(x.dtype)) throw Unsupported{"complex numbers"};
+  const Tensor xs[] = {x, b.iota(DType::kI64, x.dims, dim)};
+  return b.sort(xs, dim, [&](std::span<const Tensor> v) {
+    const Tensor& first = descending ? v[1] : v[0];
+    const Tensor& second = descending ? v[0] : v[1];
+    const Tensor less = b.compare(Compare::kLt, first, second);
+    if (!is_float(x.dtype)) return std::vector{less};
+    return std::vector{b.either(less, b.both(b.is_nan(second), b.invert(b.is_nan(first))))};
+  });
+}
+
+Outputs sort(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (x.rank() == 0 || x.count() == 0) return {x, c.b.full(DType::kI64, x.dims, 0)};
+  return sorted(c.b, x, c.wrapped(c.integer("dim", -1), x.rank()), c.flag("descending"));
+}
+
+Outputs topk(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (x.rank() == 0) return {x, c.b.full(DType::kI64, {}, 0)};
+  const int64_t dim = c.wrapped(c.integer("dim", -1), x.rank());
+  Outputs result = sorted(c.b, x, dim, c.flag("largest", true));
+  for (Tensor& part : result) part = c.b.slice_dim(part, dim, 0, c.integer("k"));
+  return result;
+}
+
+Outputs kthvalue(const Call& c) {
+  Tensor x = c.tensor("self");
+  if (x.rank() == 0) x = c.b.reshape(x, {1});
+  const int64_t dim = c.wrapped(c.integer("dim", -1), x.rank()), k = c.integer("k");
+  Outputs result = sorted(c.b, x, dim, false);
+  for (size_t i = 0; i < 2; ++i)
+    result[i] = c.b.reshape(c.b.slice_dim(result[i], dim, k - 1, k), c.result_dims(i));
+  return result;
+}
+
+}  // namespace stator::openxla::rule

@@ -1,0 +1,453 @@
+// src/backends/openxla/emit/rules_pointwise.cpp: arithmetic, comparisons, bits and activations, element by
+// element.
+#include <cmath>
+#include <limits>
+
+#include "backends/openxla/emit/rules.h"
+
+namespace stator::openxla::rule {
+
+static Tensor self(const Call& c) { return c.operand("self", c.result_dtype(), c.result_dims()); }
+
+// 16-bit floats are computed in 32 bits and rounded once, as torch's kernels do.
+static Tensor wide(const Call& c, const Tensor& x) { return c.b.convert(x, accumulation_type(x.dtype)); }
+static Tensor wide_self(const Call& c) { return wide(c, self(c)); }
+
+Outputs apply_unary(const Call& c, std::string_view op) { return {c.b.unary(op, wide_self(c))}; }
+
+Outputs apply_binary(const Call& c, std::string_view op) {
+  const DType dtype = accumulation_type(c.promoted({"self", "other"}));
+  const DType type = is_float(c.result_dtype()) && is_integer(dtype) ? c.result_dtype() : dtype;
+  return {
+      c.b.binary(op, c.operand("self", type, c.result_dims()), c.operand("other", type, c.result_dims()))};
+}
+
+Outputs apply_compare(const Call& c, Compare direction) {
+  const DType dtype = c.promoted({"self", "other"});
+  return {c.b.compare(direction, c.operand("self", dtype, c.result_dims()),
+                      c.operand("other", dtype, c.result_dims()))};
+}
+
+Outputs apply_bits(const Call& c, std::string_view op) {
+  const DType dtype = c.result_dtype();
+  return {
+      c.b.binary(op, c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims()))};
+}
+
+Outputs apply_logical(const Call& c, std::string_view op) {
+  return {c.b.binary(op, c.operand("self", DType::kBool, c.result_dims()),
+                     c.operand("other", DType::kBool, c.result_dims()))};
+}
+
+static Tensor scaled(const Call& c, const Tensor& x, std::string_view name) {
+  if (!c.has(name)) return x;
+  return c.b.mul(x, c.operand(name, x.dtype, x.dims));
+}
+
+static Outputs plus_scaled(const Call& c, std::string_view op) {
+  const DType dtype = accumulation_type(c.result_dtype());
+  const Tensor a = c.operand("self", dtype, c.result_dims()), d = c.operand("other", dtype, c.result_dims());
+  if (dtype == DType::kBool) return {c.b.either(a, d)};
+  return {c.b.binary(op, a, scaled(c, d, "alpha"))};
+}
+
+Outputs add(const Call& c) { return plus_scaled(c, "add"); }
+Outputs sub(const Call& c) { return plus_scaled(c, "subtract"); }
+
+Outputs rsub(const Call& c) {
+  const DType dtype = accumulation_type(c.result_dtype());
+  return {c.b.sub(c.operand("other", dtype, c.result_dims()),
+                  scaled(c, c.operand("self", dtype, c.result_dims()), "alpha"))};
+}
+
+Outputs mul(const Call& c) {
+  const DType dtype = accumulation_type(c.result_dtype());
+  const Tensor a = c.operand("self", dtype, c.result_dims()), d = c.operand("other", dtype, c.result_dims());
+  return {dtype == DType::kBool ? c.b.both(a, d) : c.b.mul(a, d)};
+}
+
+static Tensor truncated(Builder& b, const Tensor& x) {
+  return b.select(b.compare(Compare::kLt, x, b.like(x, 0)), b.unary("ceil", x), b.unary("floor", x));
+}
+
+// Python's modulo of a division that rounds down; integers divide by rounding to zero in XLA.
+static Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y) {
+  const Tensor zero = b.like(x, 0);
+  const Tensor rest = b.binary("remainder", x, y);
+  const Tensor uneven = b.compare(Compare::kNe, rest, zero);
+  if (is_float(x.dtype)) {
+    // As CPython and torch: from the remainder, so that 1 // 0.1 is 9.
+    const Tensor opposite =
+        b.compare(Compare::kNe, b.compare(Compare::kLt, rest, zero), b.compare(Compare::kLt, y, zero));
+    const Tensor quotient = b.div(b.sub(x, rest), y);
+    const Tensor exact = b.select(b.both(uneven, opposite), b.sub(quotient, b.like(x, 1)), quotient);
+    Tensor floor = b.unary("floor", exact);
+    floor = b.select(b.compare(Compare::kGt, b.sub(exact, floor), b.like(x, 0.5)), b.add(floor, b.like(x, 1)),
+                     floor);
+    const Tensor plain = b.div(x, y);
+    floor = b.select(b.compare(Compare::kEq, exact, zero), b.mul(plain, zero), floor);
+    return b.select(b.compare(Compare::kEq, y, zero), plain, floor);
+  }
+  const Tensor quotient = b.div(x, y);
+  if (!is_signed(x.dtype)) return quotient;
+  const Tensor opposite =
+      b.compare(Compare::kNe, b.compare(Compare::kLt, rest, zero), b.compare(Compare::kLt, y, zero));
+  return b.select(b.both(uneven, opposite), b.sub(quotient, b.like(x, 1)), quotient);
+}
+
+static Tensor modulo(Builder& b, const Tensor& x, const Tensor& y) {
+  const Tensor zero = b.like(x, 0), rest = b.binary("remainder", x, y);
+  if (!is_signed(x.dtype) && !is_float(x.dtype)) return rest;
+  const Tensor opposite =
+      b.compare(Compare::kNe, b.compare(Compare::kLt, rest, zero), b.compare(Compare::kLt, y, zero));
+  return b.select(b.both(b.compare(Compare::kNe, rest, zero), opposite), b.add(rest, y), rest);
+}
+
+static std::pair<Tensor, Tensor> operands(const Call& c, DType dtype) {
+  return {c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims())};
+}
+
+Outputs div(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  return {c.b.div(a, d)};
+}
+
+Outputs div_mode(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  const std::string_view mode = c.string("rounding_mode", "");
+  if (mode.empty()) return {c.b.div(a, d)};
+  if (mode == "floor") return {floor_divide(c.b, a, d)};
+  const Tensor quotient = c.b.div(a, d);
+  return {is_float(quotient.dtype) ? truncated(c.b, quotient) : quotient};
+}
+
+Outputs floor_div(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  return {floor_divide(c.b, a, d)};
+}
+
+Outputs remainder(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  return {modulo(c.b, a, d)};
+}
+
+Outputs fmod(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  return {c.b.binary("remainder", a, d)};
+}
+
+Outputs pow(const Call& c) {
+  const DType dtype = accumulation_type(c.result_dtype());
+  const auto base = c.operand("self", dtype, c.result_dims());
+  if (!c.is_tensor("exponent") && (is_float(dtype) || is_integer(dtype))) {
+    const double exponent = c.real("exponent");
+    if (exponent == 2) return {c.b.mul(base, base)};
+    if (exponent == 3) return {c.b.mul(c.b.mul(base, base), base)};
+    if (exponent == 1) return {base};
+    if (exponent == 0) return {c.b.like(base, 1)};
+    if (is_float(dtype) && exponent == 0.5) return {c.b.unary("sqrt", base)};
+    if (is_float(dtype) && exponent == -0.5) return {c.b.unary("rsqrt", base)};
+    if (is_float(dtype) && exponent == -1) return {c.b.div(c.b.like(base, 1), base)};
+  }
+  return {c.b.binary("power", base, c.operand("exponent", dtype, c.result_dims()))};
+}
+
+static Outputs extreme(const Call& c, std::string_view op) {
+  const auto [a, d] = operands(c, c.result_dtype());
+  return {c.b.binary(op, a, d)};
+}
+Outputs maximum(const Call& c) { return extreme(c, "maximum"); }
+Outputs minimum(const Call& c) { return extreme(c, "minimum"); }
+
+// NaN loses.
+static Outputs number_extreme(const Call& c, std::string_view op) {
+  const auto [a, d] = operands(c, c.result_dtype());
+  if (!is_float(a.dtype)) return {c.b.binary(op, a, d)};
+  return {c.b.select(c.b.is_nan(a), d, c.b.select(c.b.is_nan(d), a, c.b.binary(op, a, d)))};
+}
+Outputs fmax(const Call& c) { return number_extreme(c, "maximum"); }
+Outputs fmin(const Call& c) { return number_extreme(c, "minimum"); }
+
+Outputs clamp(const Call& c) {
+  Tensor x = self(c);
+  if (c.has("min")) x = c.b.binary("maximum", x, c.operand("min", x.dtype, x.dims));
+  if (c.has("max")) x = c.b.binary("minimum", x, c.operand("max", x.dtype, x.dims));
+  return {x};
+}
+
+Outputs hardtanh(const Call& c) {
+  const Tensor x = self(c);
+  const Tensor low = c.b.binary("maximum", x, c.b.like(x, c.real("min_val", -1)));
+  return {c.b.binary("minimum", low, c.b.like(x, c.real("max_val", 1)))};
+}
+
+Outputs where(const Call& c) {
+  const DType dtype = c.result_dtype();
+  return {c.b.select(c.operand("condition", DType::kBool, c.result_dims()),
+                     c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims()))};
+}
+
+Outputs masked_fill(const Call& c) {
+  const Tensor x = self(c);
+  return {c.b.select(c.operand("mask", DType::kBool, x.dims), c.operand("value", x.dtype, x.dims), x)};
+}
+
+Outputs identity(const Call& c) { return {c.operand("self", c.result_dtype())}; }
+
+Outputs to_copy(const Call& c) { return {c.b.convert(c.tensor("self"), c.result_dtype())}; }
+
+Outputs convert_element_type(const Call& c) { return {c.b.convert(c.tensor("a"), c.result_dtype())}; }
+
+Outputs view_dtype(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (x.dims != c.result_dims() || is_complex(x.dtype) || is_complex(c.result_dtype()) ||
+      x.dtype == DType::kBool || c.result_dtype() == DType::kBool)
+    throw Unsupported{"a view as elements of another size"};
+  return {c.b.bitcast(x, c.result_dtype())};
+}
+
+Outputs neg(const Call& c) { return {c.b.unary("negate", self(c))}; }
+
+Outputs abs(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (x.dtype == DType::kBool) return {x};
+  if (!is_signed(x.dtype) && is_integer(x.dtype)) return {x};
+  return {c.b.unary("abs", x, real_part_of(x.dtype))};
+}
+
+Outputs sign(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (x.dtype == DType::kBool) return {x};
+  if (is_integer(x.dtype) && !is_signed(x.dtype)) return {c.b.convert(c.b.convert(x, DType::kBool), x.dtype)};
+  const Tensor result = c.b.unary("sign", x);
+  // torch gives 0 for NaN.
+  return {is_float(x.dtype) ? c.b.select(c.b.is_nan(x), c.b.like(x, 0), result) : result};
+}
+
+Outputs reciprocal(const Call& c) {
+  const Tensor x = wide_self(c);
+  return {c.b.div(c.b.like(x, 1), x)};
+}
+
+// Rounding leaves integers as they are.
+static Outputs rounded(const Call& c, std::string_view op) {
+  const Tensor x = self(c);
+  return {is_float(x.dtype) ? c.b.unary(op, x) : x};
+}
+Outputs floor(const Call& c) { return rounded(c, "floor"); }
+Outputs ceil(const Call& c) { return rounded(c, "ceil"); }
+Outputs round(const Call& c) { return rounded(c, "round_nearest_even"); }
+Outputs trunc(const Call& c) {
+  const Tensor x = self(c);
+  return {is_float(x.dtype) ? truncated(c.b, x) : x};
+}
+
+Outputs round_decimals(const Call& c) {
+  const Tensor x = wide_self(c);
+  if (!is_float(x.dtype)) throw Unsupported{"decimals of integers"};
+  const int64_t decimals = c.integer("decimals", 0);
+  const Tensor ten = c.b.like(x, std::pow(10.0, static_cast<double>(std::abs(decimals))));
+  if (decimals < 0) return {c.b.mul(c.b.unary("round_nearest_even", c.b.div(x, ten)), ten)};
+  return {c.b.div(c.b.unary("round_nearest_even", c.b.mul(x, ten)), ten)};
+}
+
+static Tensor logarithm(const Call& c, double base) {
+  const Tensor x = wide_self(c);
+  return c.b.mul(c.b.unary("log", x), c.b.like(x, 1 / std::log(base)));
+}
+Outputs log2(const Call& c) {
+  const Tensor x = wide_self(c);
+  if (is_complex(x.dtype)) return {logarithm(c, 2)};
+  return {c.b.div(c.b.unary("log", x), c.b.like(x, std::log(2.0)))};
+}
+Outputs log10(const Call& c) {
+  const Tensor x = wide_self(c);
+  if (is_complex(x.dtype)) return {logarithm(c, 10)};
+  return {c.b.div(c.b.unary("log", x), c.b.like(x, std::log(10.0)))};
+}
+Outputs exp2(const Call& c) {
+  const Tensor x = wide_self(c);
+  return {c.b.binary("power", c.b.like(x, 2), x)};
+}
+
+Outputs relu(const Call& c) {
+  const Tensor x = self(c);
+  return {c.b.binary("maximum", x, c.b.like(x, 0))};
+}
+
+Outputs leaky_relu(const Call& c) {
+  const Tensor x = self(c);
+  return {c.b.select(c.b.compare(Compare::kGt, x, c.b.like(x, 0)), x,
+                     c.b.mul(x, c.b.like(x, c.real("negative_slope", 0.01))))};
+}
+
+Outputs elu(const Call& c) {
+  const Tensor x = wide_self(c);
+  const double alpha = c.real("alpha", 1), scale = c.real("scale", 1), input_scale = c.real("input_scale", 1);
+  const Tensor below = c.b.mul(c.b.unary("exponential_minus_one", c.b.mul(x, c.b.like(x, input_scale))),
+                               c.b.like(x, alpha * scale));
+  return {c.b.select(c.b.compare(Compare::kGt, x, c.b.like(x, 0)), c.b.mul(x, c.b.like(x, scale)), below)};
+}
+
+Outputs gelu(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = wide_self(c), half = b.mul(x, b.like(x, 0.5));
+  if (c.string("approximate", "none") == "tanh") {
+    const Tensor cube = b.mul(b.mul(b.mul(x, x), x), b.like(x, 0.044715));
+    const Tensor inner = b.mul(b.add(x, cube), b.like(x, std::sqrt(2 / M_PI)));
+    return {b.mul(half, b.add(b.unary("tanh", inner), b.like(x, 1)))};
+  }
+  return {b.mul(half, b.add(b.unary("chlo.erf", b.mul(x, b.like(x, std::sqrt(0.5)))), b.like(x, 1)))};
+}
+
+Outputs silu(const Call& c) {
+  const Tensor x = wide_self(c);
+  return {c.b.mul(x, c.b.unary("logistic", x))};
+}
+
+// -- Tests
+
+Outputs isnan(const Call& c) {
+  const Tensor x = c.tensor("self");
+  return {is_float(x.dtype) || is_complex(x.dtype) ? c.b.is_nan(x) : c.b.full(DType::kBool, x.dims, 0)};
+}
+
+Outputs isinf(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (is_complex(x.dtype)) throw Unsupported{"complex numbers"};
+  if (!is_float(x.dtype)) return {c.b.full(DType::kBool, x.dims, 0)};
+  const Tensor magnitude = c.b.unary("abs", x);
+  return {c.b.compare(Compare::kEq, magnitude, c.b.highest(x.dtype, x.dims))};
+}
+
+Outputs signbit(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (x.dtype == DType::kBool) return {c.b.full(DType::kBool, x.dims, 0)};
+  if (is_integer(x.dtype)) return {c.b.compare(Compare::kLt, x, c.b.like(x, 0))};
+  if (is_complex(x.dtype)) throw Unsupported{"complex numbers"};
+  const DType whole = x.dtype == DType::kF64   ? DType::kI64
+                      : x.dtype == DType::kF32 ? DType::kI32
+                                               : DType::kI16;
+  const Tensor bits = c.b.bitcast(x, whole);
+  return {c.b.compare(Compare::kLt, bits, c.b.like(bits, 0))};
+}
+
+Outputs copysign(const Call& c) {
+  const DType dtype = c.result_dtype();
+  Builder& b = c.b;
+  const auto [a, d] = operands(c, dtype);
+  const DType whole = dtype == DType::kF64 ? DType::kI64 : dtype == DType::kF32 ? DType::kI32 : DType::kI16;
+  const Tensor bits = b.bitcast(d, whole), magnitude = b.unary("abs", a);
+  return {b.select(b.compare(Compare::kLt, bits, b.like(bits, 0)), b.unary("negate", magnitude), magnitude)};
+}
+
+Outputs bitwise_not(const Call& c) { return {c.b.unary("not", c.tensor("self"))}; }
+Outputs logical_not(const Call& c) { return {c.b.invert(c.b.convert(c.tensor("self"), DType::kBool))}; }
+
+// torch gives 0, or the sign, for shifts by more than the width, and so does XLA; negative ones are
+// undefined.
+Outputs shift_right(const Call& c) {
+  const auto [a, d] = operands(c, c.result_dtype());
+  return {c.b.binary(is_signed(a.dtype) ? "shift_right_arithmetic" : "shift_right_logical", a, d)};
+}
+
+Outputs atan2(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  return {c.b.binary("atan2", a, d)};
+}
+
+Outputs hypot(const Call& c) {
+  Builder& b = c.b;
+  const auto [x, y] = operands(c, accumulation_type(c.result_dtype()));
+  const Tensor u = b.unary("abs", x), v = b.unary("abs", y);
+  const Tensor large = b.binary("maximum", u, v), small = b.binary("minimum", u, v);
+  const Tensor ratio =
+      b.div(small, b.select(b.compare(Compare::kEq, large, b.like(large, 0)), b.like(large, 1), large));
+  const Tensor length = b.mul(large, b.unary("sqrt", b.add(b.mul(ratio, ratio), b.like(ratio, 1))));
+  const Tensor infinite = b.compare(Compare::kEq, large, b.highest(large.dtype, large.dims));
+  return {b.select(infinite, large, length)};
+}
+
+// XLA gives NaN at 0, torch the infinity of the other sign.
+Outputs digamma(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = wide_self(c);
+  const Tensor pole = b.div(b.like(x, -1), x);
+  return {b.select(b.compare(Compare::kEq, x, b.like(x, 0)), pole, b.unary("chlo.digamma", x))};
+}
+
+Outputs zeta(const Call& c) {
+  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  return {c.b.binary("chlo.zeta", a, d)};
+}
+
+Outputs nextafter(const Call& c) {
+  const auto [a, d] = operands(c, c.result_dtype());
+  return {c.b.binary("chlo.next_after", a, d)};
+}
+
+// -- Complex numbers
+
+Outputs real_part(const Call& c) {
+  const Tensor x = c.tensor("self");
+  return {is_complex(x.dtype) ? c.b.unary("real", x, real_part_of(x.dtype)) : x};
+}
+
+Outputs imaginary_part(const Call& c) {
+  const Tensor x = c.tensor("self");
+  return {c.b.unary("imag", x, real_part_of(x.dtype))};
+}
+
+Outputs conj(const Call& c) {
+  const Tensor x = c.tensor("self");
+  if (!is_complex(x.dtype)) return {x};
+  const DType part = real_part_of(x.dtype);
+  return {c.b.complex(c.b.unary("real", x, part), c.b.unary("negate", c.b.unary("imag", x, part)))};
+}
+
+Outputs complex(const Call& c) {
+  const DType part = real_part_of(c.result_dtype());
+  return {c.b.complex(c.operand("real", part, c.result_dims()), c.operand("imag", part, c.result_dims()))};
+}
+
+Outputs polar(const Call& c) {
+  Builder& b = c.b;
+  const DType part = real_part_of(c.result_dtype());
+  const Tensor length = c.operand("abs", part, c.result_dims()),
+               angle = c.operand("angle", part, c.result_dims());
+  return {b.complex(b.mul(length, b.unary("cosine", angle)), b.mul(length, b.unary("sine", angle)))};
+}
+
+Outputs view_as_real(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = c.tensor("self");
+  Dims dims = x.dims;
+  dims.push_back(1);
+  const DType part = real_part_of(x.dtype);
+  const Tensor parts[] = {b.reshape(b.unary("real", x, part), dims),
+                          b.reshape(b.unary("imag", x, part), dims)};
+  return {b.concat(parts, x.rank())};
+}
+
+Outputs view_as_complex(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = c.tensor("self");
+  const Dims dims = c.result_dims();
+  const int64_t last = x.rank() - 1;
+  return {
+      b.complex(b.reshape(b.slice_dim(x, last, 0, 1), dims), b.reshape(b.slice_dim(x, last, 1, 2), dims))};
+}
+
+Outputs angle(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = c.tensor("self");
+  if (is_complex(x.dtype)) {
+    const DType part = real_part_of(x.dtype);
+    return {b.binary("atan2", b.unary("imag", x, part), b.unary("real", x, part))};
+  }
+  const Tensor y = b.convert(x, c.result_dtype()), zero = b.like(y, 0);
+  const Tensor turned = b.select(b.compare(Compare::kLt, y, zero), b.like(y, M_PI), zero);
+  return {b.select(b.is_nan(y), y, turned)};
+}
+
+}  // namespace stator::openxla::rule

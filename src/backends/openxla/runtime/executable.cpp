@@ -1,0 +1,196 @@
+// src/backends/openxla/runtime/executable.cpp: tensors in, XLA's buffers through, tensors out.
+#include "backends/openxla/runtime/executable.h"
+
+#include <ATen/DLConvertor.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "backends/openxla/emit/border.h"
+
+namespace stator::openxla {
+
+namespace {
+
+// XLA's CPU client shares memory from this alignment on.
+constexpr uintptr_t kAlignment = 64;
+
+Border border_of(const ir::Graph& graph, ir::ValueId id) {
+  Border border;
+  border.dtype = static_cast<at::ScalarType>(graph.value(id).dtype);
+  border.sizes = sizes_of(graph, id);
+  const Dims order = border_order(graph, id);
+  border.memory_sizes = permuted(border.sizes, order);
+  border.strides.resize(order.size());
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    border.strides[static_cast<size_t>(order[i])] = step;
+    step *= std::max<int64_t>(border.memory_sizes[i], 1);
+  }
+  border.result_strides = border.strides;
+  const auto recorded = graph.strides(id);
+  bool compact = order == range(0, static_cast<int64_t>(order.size()));
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    if (border.sizes[i] != 1 || recorded[i].is_expr()) continue;
+    compact = compact && recorded[i].number() == border.strides[i];
+    border.result_strides[i] = recorded[i].number();
+  }
+  if (compact) border.result_strides.clear();
+  return border;
+}
+
+bool lies_as(const at::Tensor& tensor, const Border& border) {
+  if (reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kAlignment != 0) return false;
+  const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1 && strides[i] != border.strides[i]) return false;
+  }
+  return !tensor.is_conj() && !tensor.is_neg();
+}
+
+// What a capsule owns: the description alone. The memory is the caller's, who holds it during the run.
+struct Described {
+  DLManagedTensor managed;
+  std::vector<int64_t> sizes;
+};
+
+void delete_described(DLManagedTensor* managed) { delete static_cast<Described*>(managed->manager_ctx); }
+
+void delete_unused_capsule(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken over
+  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  managed->deleter(managed);
+}
+
+Ref<> capsule_of(const at::Tensor& tensor, const Border& border) {
+  auto described = std::make_unique<Described>();
+  described->sizes = border.memory_sizes;
+  DLTensor& view = described->managed.dl_tensor;
+  at::toDLPackNonOwning(tensor, &view);
+  view.data = const_cast<void*>(tensor.const_data_ptr());
+  view.ndim = static_cast<int32_t>(described->sizes.size());
+  view.shape = described->sizes.data();
+  view.strides = nullptr;  // compact
+  view.byte_offset = 0;
+  described->managed.manager_ctx = described.get();
+  described->managed.deleter = &delete_described;
+  PyObject* capsule = PyCapsule_New(&described->managed, "dltensor", &delete_unused_capsule);
+  if (!capsule) throw py::error_already_set();
+  (void)described.release();
+  return Ref<>::steal(capsule);
+}
+
+// jaxlib asks for the module jax whenever it makes an array: where jax is missing, the search of sys.path
+// costs 45 us each time; where it is installed, it would be imported. Nothing here releases the GIL, so
+// nobody else sees this.
+class WithoutJax {
+ public:
+  WithoutJax() : modules_(PyImport_GetModuleDict()) {
+    static PyObject* const interned = PyUnicode_InternFromString("jax");
+    name_ = interned;
+    hidden_ =
+        PyDict_GetItemWithError(modules_, name_) == nullptr && PyDict_SetItem(modules_, name_, Py_None) == 0;
+  }
+  ~WithoutJax() {
+    if (hidden_ && PyDict_DelItem(modules_, name_) != 0) PyErr_Clear();
+  }
+  WithoutJax(const WithoutJax&) = delete;
+  WithoutJax& operator=(const WithoutJax&) = delete;
+
+ private:
+  PyObject* modules_;
+  PyObject* name_ = nullptr;
+  bool hidden_ = false;
+};
+
+Ref<> checked(PyObject* result) {
+  if (!result) throw py::error_already_set();
+  return Ref<>::steal(result);
+}
+
+at::Tensor tensor_of(PyObject* capsule, const Border& border) {
+  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  if (!managed) throw py::error_already_set();
+  at::Tensor tensor = at::fromDLPack(managed);
+  PyCapsule_SetName(capsule, "used_dltensor");
+  return border.result_strides.empty() ? tensor : tensor.as_strided(border.sizes, border.result_strides);
+}
+
+}  // namespace
+
+std::vector<Border> input_borders(const ir::Graph& graph) {
+  std::vector<Border> borders;
+  for (const ir::Input& input : graph.inputs()) borders.push_back(border_of(graph, input.value));
+  return borders;
+}
+
+std::vector<Border> output_borders(const ir::Graph& graph) {
+  std::vector<Border> borders;
+  for (ir::ValueId id : graph.outputs()) borders.push_back(border_of(graph, id));
+  return borders;
+}
+
+Executable::Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs)
+    : runtime_(std::move(runtime)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      kept_(inputs_.size()) {}
+
+Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
+  const Border& border = inputs_[i];
+  if (tensor.scalar_type() != border.dtype || tensor.sizes() != border.sizes) {
+    std::ostringstream message;
+    message << "input " << i << " of an XLA program is " << tensor.scalar_type() << tensor.sizes()
+            << ", compiled for " << border.dtype << at::IntArrayRef(border.sizes);
+    throw std::invalid_argument(message.str());
+  }
+  Kept& kept = kept_[i];
+  const bool shared = lies_as(tensor, border);
+  if (shared) {
+    // While the storage lives, its address means the same memory.
+    if (kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
+        kept.storage._unsafe_get_target() == tensor.storage().unsafeGetStorageImpl())
+      return kept.buffer;
+  } else {
+    at::Tensor compact = at::empty_strided(border.sizes, border.strides, tensor.options());
+    tensor = compact.copy_(tensor);
+  }
+  const Ref<> capsule = capsule_of(tensor, border);
+  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), Py_None};
+  const WithoutJax hidden;
+  Ref<> buffer = checked(PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));
+  if (shared) {
+    kept.storage = tensor.storage().getWeakStorageImpl();
+    kept.data = tensor.const_data_ptr();
+    kept.buffer = buffer;
+  }
+  return buffer;
+}
+
+std::vector<at::Tensor> Executable::run(std::vector<at::Tensor> inputs) {
+  if (inputs.size() != inputs_.size())
+    throw std::invalid_argument("an XLA program got another number of inputs");
+  const at::NoGradGuard no_gradients;
+  const Ref<> arguments = checked(PyList_New(static_cast<Py_ssize_t>(inputs.size())));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), buffer_of(i, inputs[i]).release());
+  const Ref<> results = checked(PyObject_CallOneArg(runtime_.execute.get(), arguments.get()));
+  static PyObject* const disassemble = PyUnicode_InternFromString("disassemble_into_single_device_arrays");
+  Ref<> buffers;
+  {
+    const WithoutJax hidden;
+    buffers = checked(PyObject_CallMethodNoArgs(results.get(), disassemble));
+  }
+  buffers = checked(PySequence_Fast(buffers.get(), "XLA's results are no sequence"));
+  if (PySequence_Fast_GET_SIZE(buffers.get()) != static_cast<Py_ssize_t>(outputs_.size()))
+    throw std::runtime_error("an XLA program gave another number of results");
+  std::vector<at::Tensor> outputs;
+  outputs.reserve(outputs_.size());
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    PyObject* shards = PySequence_Fast_GET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i));
+    const Ref<> buffer = checked(PySequence_GetItem(shards, 0));
+    const Ref<> capsule = checked(PyObject_CallOneArg(runtime_.to_dlpack.get(), buffer.get()));
+    outputs.push_back(tensor_of(capsule.get(), outputs_[i]));
+  }
+  return outputs;
+}
+
+}  // namespace stator::openxla

@@ -1,0 +1,59 @@
+// src/backends/openxla/runtime/executable.h: a compiled XLA program that takes and returns torch's tensors.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "capture/cpython/ref.h"
+#include "core/ir/graph.h"
+
+namespace stator::openxla {
+
+// How a tensor crosses the border: its type, and the order of its dimensions in memory.
+struct Border {
+  at::ScalarType dtype;
+  std::vector<int64_t> sizes, strides;  // as torch has them, compact in `order`
+  std::vector<int64_t> memory_sizes;    // sizes in the order of emit/border.h
+  // Strides to give a result, where those of a compact tensor are not what torch gives: another order, or
+  // dimensions of size 1.
+  std::vector<int64_t> result_strides;
+};
+
+std::vector<Border> input_borders(const ir::Graph& graph);
+std::vector<Border> output_borders(const ir::Graph& graph);
+
+// What the installed runtime offers, as Python objects: bound once, called for every run.
+struct Runtime {
+  Ref<> execute;      // (list of buffers) -> results with disassemble_into_single_device_arrays()
+  Ref<> from_dlpack;  // (capsule, device, stream) -> buffer
+  Ref<> to_dlpack;    // (buffer) -> capsule
+  Ref<> device;
+};
+
+// Inputs are shared with XLA where their memory is as the program expects it and aligned; others are copied
+// first. The buffer made for an input is kept and used again as long as the same memory comes in its place:
+// parameters cross once. Only CPU clients that run synchronously: nothing holds the memory of inputs after
+// the call.
+class Executable {
+ public:
+  Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs);
+
+  // Throws py::error_already_set where the runtime raised. The caller has the GIL.
+  std::vector<at::Tensor> run(std::vector<at::Tensor> inputs);
+  size_t input_count() const { return inputs_.size(); }
+
+ private:
+  struct Kept {
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage{c10::intrusive_ptr<c10::StorageImpl>()};
+    const void* data = nullptr;
+    Ref<> buffer;
+  };
+  Ref<> buffer_of(size_t i, at::Tensor& tensor);
+
+  Runtime runtime_;
+  std::vector<Border> inputs_, outputs_;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace stator::openxla

@@ -1,0 +1,36 @@
+"""The backends `openxla` and `openxla_eval`: graphs as StableHLO, run by the OpenXLA runtime that is there.
+
+What is loaded here must not import torch or jaxlib: both are optional, the backends always registered.
+"""
+
+from typing import Any
+
+from stator.backends.registry import register_backend, register_experimental_backend
+
+
+@register_backend
+def openxla(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
+    """Forward and backward compiled by XLA, through torch's AOT autograd."""
+    from stator.backends.openxla.compiler import compile_graph
+
+    return compile_graph(gm, example_inputs, **options)
+
+
+@register_experimental_backend
+def openxla_eval(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
+    """Inference: one program for the forward. Where gradients are asked for, it is as `openxla`."""
+    from stator.backends.openxla.compiler import compile_graph
+
+    return compile_graph(gm, example_inputs, **options)
+
+
+def _reset() -> None:
+    import sys
+
+    loaded = sys.modules.get("stator.backends.openxla.program")
+    if loaded is not None:
+        loaded.forget_programs()
+
+
+setattr(openxla, "reset", _reset)  # noqa: B010
+setattr(openxla_eval, "reset", _reset)  # noqa: B010

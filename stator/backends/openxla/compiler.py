@@ -1,0 +1,61 @@
+"""From a captured graph to a callable: AOT autograd makes it functional, program.py gives it to XLA."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from stator.backends.openxla.decompositions import table
+from stator.backends.openxla.program import compile_functional
+
+
+def compile_graph(gm: torch.fx.GraphModule, example_inputs: list[Any], **options: Any) -> Callable[..., Any]:
+    """The compiled graph. Symbolic sizes are specialised: one program for each tuple of sizes that comes."""
+    if options:
+        raise TypeError(f"the openxla backends take no {' or '.join(sorted(options))}")
+    if any(not _is_concrete(example) for example in example_inputs):
+        return BySizes(gm)
+    return _compile(gm, example_inputs)
+
+
+def _is_concrete(example: Any) -> bool:
+    if isinstance(example, torch.Tensor):
+        return all(type(size) is int for size in example.shape)
+    return not isinstance(example, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def _compile(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+    from torch._functorch.aot_autograd import aot_module_simplified
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    compiled: Callable[..., Any] = aot_module_simplified(
+        gm,
+        inputs,
+        fw_compiler=compile_functional,
+        bw_compiler=compile_functional,
+        inference_compiler=compile_functional,
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=table(),
+    )
+    return compiled
+
+
+class BySizes:
+    """A graph with symbolic sizes: compiled for the sizes of each call, numbers in the symbols' places."""
+
+    def __init__(self, gm: torch.fx.GraphModule) -> None:
+        self.gm = gm
+        self.compiled: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *inputs: Any) -> Any:
+        key = (*map(_kind, inputs), torch.is_grad_enabled())
+        found = self.compiled.get(key)
+        if found is None:
+            found = self.compiled[key] = _compile(self.gm, list(inputs))
+        return found(*inputs)
+
+
+def _kind(value: Any) -> Any:
+    """What a program is compiled for, of one input."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.stride(), value.requires_grad
+    return value

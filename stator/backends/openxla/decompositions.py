@@ -1,0 +1,37 @@
+"""What torch decomposes before the emitter sees it: every operator that has no rule, and a decomposition.
+
+The rules come first (src/backends/openxla/emit/rules.def). Random operators are left whole: torch's own
+kernels draw the numbers, from torch's generator, outside XLA.
+"""
+
+import functools
+from typing import Any
+
+import torch
+from stator import _torch
+
+
+def name_of(op: Any) -> str:
+    """The operator's name as the graph has it: aten::add.Tensor."""
+    schema = op._schema
+    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
+
+
+def is_random(op: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in op.tags
+
+
+LEFT_WHOLE = frozenset({"aten::bucketize.Tensor", "aten::bucketize.Scalar", "aten::searchsorted.Tensor"})
+"""Their decompositions read values while they are traced."""
+
+
+@functools.cache
+def table() -> dict[Any, Any]:
+    from torch._decomp import decomposition_table
+
+    ruled = LEFT_WHOLE.union(_torch.stablehlo_rules())
+    return {
+        op: function
+        for op, function in decomposition_table.items()
+        if isinstance(op, torch._ops.OpOverload) and name_of(op) not in ruled and not is_random(op)
+    }
