@@ -237,6 +237,16 @@ bool enter_context(const InstructionAt& at) {
   return before_with(at.recording, at.top(1));
 }
 
+// The context manager is told of an exception with its traceback, which the run has made: raising an
+// exception that existed before ends the capture.
+bool leave_by_error(const InstructionAt& at) {
+  PyObject* const exception = at.top(1);
+  if (is_pinned(at.recording, exception)) return true;
+  const auto traceback = Ref<>::steal(PyException_GetTraceback(exception));
+  if (traceback) make_fresh(at.recording, traceback.get());
+  return true;
+}
+
 bool import_name(const InstructionAt& at) {
   return before_import(at.recording, at.frame, at.name(at.argument()), at.top(2));
 }
