@@ -8,6 +8,7 @@
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/context_managers.h"
+#include "capture/recording/custom_gradients.h"
 #include "capture/recording/imports.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
@@ -51,7 +52,8 @@ bool load_cell(const InstructionAt& at) {
 }
 
 bool store_cell(const InstructionAt& at) {
-  return before_cell_write(at.recording, at.frame->localsplus[at.argument()]);
+  return stays_in_region(at.recording, at.frame, static_cast<int>(at.argument())) &&
+         before_cell_write(at.recording, at.frame->localsplus[at.argument()]);
 }
 
 bool load_attribute(const InstructionAt& at) {
