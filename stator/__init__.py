@@ -57,6 +57,8 @@ from stator.backends import (  # noqa: E402
 )
 from stator.config import config  # noqa: E402
 from stator.dropin import install, is_installed, uninstall  # noqa: E402
+from stator.export import ExportResult, export  # noqa: E402
+from stator.runtime import tracebacks as _tracebacks  # noqa: E402
 from stator.support import check_if_supported, is_supported  # noqa: E402
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 function_like.complete_wrappers()
+_tracebacks.replace()
 set_logs_by_environment()
 
 
@@ -81,6 +84,7 @@ __all__ = [
     "CacheEntry",
     "CaptureError",
     "ExplainOutput",
+    "ExportResult",
     "Guard",
     "InvalidBackend",
     "OptimizedModule",
@@ -95,6 +99,7 @@ __all__ = [
     "cudagraph_mark_step_begin",
     "disable",
     "explain",
+    "export",
     "innermost_fn",
     "install",
     "interpret",

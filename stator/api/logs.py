@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from stator import _capture
+from stator.api.listeners import listen, unlisten
 from stator.runtime.user_lines import place_of, stack_lines
 
 NAMES = ("breaks", "recompiles", "guards", "graphs", "timing", "openxla", "stablehlo")
@@ -58,10 +58,8 @@ def set_logs(
         logger.addHandler(_terminal)
     elif not _on:
         logger.removeHandler(_terminal)
-    _capture.configure(
-        break_hook=_log_break if "breaks" in _on else None,
-        capture_hook=_log_capture if _on & {"guards", "graphs", "timing"} else None,
-    )
+    (listen if "breaks" in _on else unlisten)("break_hook", _log_break)
+    (listen if _on & {"guards", "graphs", "timing"} else unlisten)("capture_hook", _log_capture)
 
 
 def set_logs_by_environment() -> None:

@@ -35,17 +35,28 @@ def name_of(backend: Callable[..., Any]) -> str:
 
 
 def compile_graph(
-    backend: Callable[..., Any], module: Any, examples: list[Any], symbols: Any = None
+    backend: Callable[..., Any],
+    module: Any,
+    examples: list[Any],
+    symbols: Any = None,
+    overlapping: bool = False,
 ) -> Callable[..., Any] | frozenset[int] | None:
     """The callable that the backend makes of the graph; None: run the function natively.
+
+    `overlapping`: an input that is written shares memory with another one. Then the numbers of this call are
+    all that the backend is given: it must see which memory is shared, and fake tensors of symbolic sizes do
+    not show it.
 
     A set: the numbers of the floats that must not be symbols; the backend wants the graph made with these.
     """
     context = getattr(backend, "backend_ctx_ctor", contextlib.nullcontext)
     try:
-        if symbols is not None:
+        if symbols is not None and overlapping:
+            examples = [*symbols.fixed_values(), *examples]
+        elif symbols is not None:
             examples = _symbolic_examples(module)
-        tracing = _tracing(module) if symbols is not None else contextlib.nullcontext()
+        is_symbolic = symbols is not None and not overlapping
+        tracing = _tracing(module) if is_symbolic else contextlib.nullcontext()
         with context(), _as_dynamo_calls(), tracing:
             compiled = backend(module, examples)
         if not callable(compiled):
@@ -98,6 +109,8 @@ def _count(module: Any) -> None:
         calls = sum(node.op.startswith("call_") for node in module.graph.nodes)
         theirs.counters["stats"]["unique_graphs"] += 1
         theirs.counters["stats"]["calls_captured"] += calls
+        theirs.counters["frames"]["total"] += 1
+        theirs.counters["frames"]["ok"] += 1
 
 
 def _refused_floats(error: Exception, symbols: Any) -> frozenset[int]:

@@ -1,6 +1,7 @@
 """Exceptions that programs catch by torch's names and by ours."""
 
 import functools
+import re
 import sys
 from typing import Any
 
@@ -26,7 +27,19 @@ def _both(own: Any, torch_name: str) -> Any:
     return type(own.__name__, (own, theirs), {"__module__": own.__module__, "__init__": own.__init__})
 
 
+_TORCH_WORDS = {
+    "exception": "Observed exception",
+    "disabled": "Skip calling `torch.compiler.disable()`d function",
+    "data-dependent-branch": "Data-dependent branching",
+    "data-dependent-operator": "Data-dependent branching or data dependent operator",
+}
+"""What TorchDynamo calls a reason, by its code: programs look for it in messages."""
+
+
 def _capture_error(kind: str, message: str) -> BaseException:
+    code = re.match(r"stator: the function could not be captured whole: ([a-z-]+)", message)
+    if code is not None and code[1] in _TORCH_WORDS:
+        message = f"{_TORCH_WORDS[code[1]]}. {message}"
     if kind == "recompile" and stance.current() == "fail_on_recompile":
         message = f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {message}"
     name = "RecompileError" if kind == "recompile" else _TORCH_NAMES[_capture.CaptureError]

@@ -30,10 +30,11 @@ def install() -> None:
         if "torch" in sys.modules:
             support.require_torch(support.torch_version())
         _replacements = Replacements()
-        from stator.dropin import errors, settings
+        from stator.dropin import counters, errors, settings
 
         settings.answer_as_torch()
         errors.install()
+        counters.follow()
         after_import("torch", _torch_is_there)
         after_import("torch._dynamo", _dynamo_is_there)
 
@@ -47,8 +48,9 @@ def uninstall() -> None:
         forget("torch", _torch_is_there)
         forget("torch._dynamo", _dynamo_is_there)
         done, _replacements = _replacements, None
-        from stator.dropin import dynamo_names, errors, settings
+        from stator.dropin import counters, dynamo_names, errors, settings
 
+        counters.unfollow()
         errors.uninstall()
         settings.unfollow()
         dynamo_names.undo()

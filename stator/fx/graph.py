@@ -11,7 +11,9 @@ from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_module
 
 import torch
+from stator.fx.bodies import OpenGraph, arguments_of
 from stator.fx.values import FakeValues
+from stator.runtime.bodies import Body, HigherOrderCall
 from stator.runtime.user_lines import traceback_text
 from torch import fx
 
@@ -80,14 +82,37 @@ class GraphBuilder:
         stack_of: Callable[[int], list[tuple[str, int, str]]],
         symbols: Any,
     ) -> None:
-        self.graph = fx.Graph()
-        self._root: dict[str, Any] = {}
+        self._open = [OpenGraph()]
+        self._bodies: dict[Any, OpenGraph] = {}
+        self._has_bodies = False
         self._symbols = symbols
         self._fakes = FakeValues(describe, symbols.env if symbols else None)
         self._stack_of = stack_of
         self._entered: dict[str, list[fx.Node]] = {}
         self._placeholders: set[str] = set()
         self._grad = torch.is_grad_enabled()
+
+    @property
+    def graph(self) -> fx.Graph:
+        """The graph that is being made: that of the innermost body, or the whole one."""
+        return self._open[-1].graph
+
+    def _node(self, kind: str, target: Any, args: Any = (), kwargs: Any = None) -> fx.Node:
+        """A node in the graph that is being made; values of graphs around it become inputs of it."""
+        if self._has_bodies:
+            args = fx.map_arg(args, self._inside)
+            kwargs = fx.map_arg(kwargs, self._inside)
+        return self.graph.create_node(kind, target, args, kwargs)
+
+    def _inside(self, node: fx.Node) -> fx.Node:
+        depth = next((i for i, each in enumerate(self._open) if each.graph is node.graph), None)
+        if depth is None:
+            raise NotImplementedError(
+                "a tensor of a function that an operator is given is used outside of it"
+            )
+        for each in self._open[depth + 1 :]:
+            node = each.lift(node)
+        return node
 
     def symbol(self, index: int, source: str) -> fx.Node:
         """A symbolic int: an input of the graph, as in Dynamo's."""
@@ -115,7 +140,8 @@ class GraphBuilder:
         """An operation on numbers of which some are symbolic."""
         if not any(isinstance(each, fx.Node) for each in operands):
             return function(*operands)
-        node = self.graph.create_node("call_function", function, operands)
+        # Such numbers are shared by all that comes later, inside of bodies or not.
+        node = self._open[0].graph.create_node("call_function", function, operands)
         values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in operands]
         node.meta = NodeMeta({"val": function(*values)}, self._make)
         return node
@@ -141,14 +167,14 @@ class GraphBuilder:
     ) -> fx.Node:
         if below_autograd:
             self._function(torch._C._set_grad_enabled, (False,), line)
-        node = self.graph.create_node("call_function", target, args, kwargs)
+        node = self._node("call_function", target, args, kwargs)
         node.meta = self._meta(value, line)
         if below_autograd:
             self._function(torch._C._set_grad_enabled, (self._grad,), line)
         return node
 
     def item(self, of: fx.Node, position: int, value: int | None) -> fx.Node:
-        node = self.graph.create_node("call_function", operator.getitem, (of, position))
+        node = self._node("call_function", operator.getitem, (of, position))
         node.meta = self._meta(value, 0)
         return node
 
@@ -164,21 +190,48 @@ class GraphBuilder:
         self, call: Any, tensors: list[fx.Node], numbers: list[Any], first: int, line: int
     ) -> list[fx.Node]:
         """A function that is allowed in the graph, by itself; its tensors, numbered from `first`."""
+        if isinstance(call, Body):
+            self._mark(call, tensors)
+            return []
+        if isinstance(call, HigherOrderCall):
+            return self._higher_order(call, tensors, first, line)
         if not call.is_plain():
             node = self._function(call.on_leaves(), (*tensors, *numbers), line)
             return [self.item(node, i, first + i) for i in range(call.result_count)]
         args, kwargs = call.arguments(tensors, numbers)
-        node = self.graph.create_node("call_function", call.function, args, kwargs)
+        node = self._node("call_function", call.function, args, kwargs)
         places = call.places()
         node.meta = self._meta(first if places == [None] else None, line)
         if places == [None]:
             return [node]
         return [self.item(node, place, first + i) for i, place in enumerate(places)]
 
+    def _mark(self, body: Body, outputs: list[fx.Node]) -> None:
+        """The code of a body begins, or ends with these results."""
+        if body not in self._bodies:
+            self._has_bodies = True
+            self._bodies[body] = OpenGraph()
+            self._open.append(self._bodies[body])
+            return
+        self.graph.output(tuple(self._inside(each) for each in outputs))
+        self._open.pop()
+
+    def _higher_order(
+        self, call: HigherOrderCall, tensors: list[fx.Node], first: int, line: int
+    ) -> list[fx.Node]:
+        given = [self._inside(each) for each in tensors]
+        bodies = [self._bodies.pop(body) for body in call.bodies]
+        args = arguments_of(call, given, bodies, self._open[-1])
+        node = self.graph.create_node("call_function", call.operator, args, call.keywords)
+        node.meta = self._meta(None, line)
+        count = len(next(iter(reversed(bodies[0].graph.nodes))).args[0])
+        return [self.item(node, i, first + i) for i in range(count)]
+
     def constant(self, value: Any) -> fx.Node:
         """An attribute of the module, for what source text cannot express."""
-        name = f"_constant{len(self._root)}"
-        self._root[name] = value
+        root = self._open[-1].root
+        name = f"_constant{len(root)}"
+        root[name] = value
         return self.graph.create_node("get_attr", name)
 
     def mode(self, name: str, args: list[Any], line: int) -> None:
@@ -206,7 +259,7 @@ class GraphBuilder:
     def finish(self, outputs: list[fx.Node]) -> fx.GraphModule:
         self.graph.output(tuple(outputs))
         with _use_lazy_graph_module(True):
-            module = _make_graph_module(self._root or torch.nn.Module(), self.graph)
+            module = _make_graph_module(self._open[0].root or torch.nn.Module(), self.graph)
         assert isinstance(module, fx.GraphModule)
         module.meta["stator_fakes"] = self._fakes
         return module
@@ -218,7 +271,7 @@ class GraphBuilder:
         self._function(function, (self._entered[mode].pop(),), line)
 
     def _function(self, target: Callable[..., Any], args: tuple[Any, ...], line: int) -> fx.Node:
-        node = self.graph.create_node("call_function", target, args)
+        node = self._node("call_function", target, args)
         node.meta = self._meta(None, line)
         return node
 

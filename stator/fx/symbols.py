@@ -30,12 +30,15 @@ class Symbols:
         self.env = ShapeEnv(duck_shape=False)
         self.ints: list[int | torch.SymInt] = []
         self._ours: dict[sympy.Symbol, tuple[str, int]] = {}
+        self._rows: list[tuple[str, int]] = []
+        self._is_fixed = False
         for name, hint, is_size in rows:
             origin = ConstantSource(source_name=f"stator_{name}")
             make = self.env.create_symbol if is_size else self.env.create_unspecified_symbol
             symbol = make(hint, source=origin, dynamic_dim=DimDynamic.DYNAMIC)
             self.ints.append(self.env.create_symintnode(symbol, hint=hint, source=origin))
             self._ours[symbol] = name, hint
+            self._rows.append((name, hint))
         self.reals: list[float | torch.SymFloat] = []
         self._reals: dict[sympy.Symbol, int] = {}
         self._hints: list[float] = []
@@ -54,12 +57,21 @@ class Symbols:
             self._hints.append(value)
             self.reals.append(self.env.create_symfloatnode(symbol, hint=value, source=origin))
 
+    def fixed_values(self) -> list[Any]:
+        """The numbers of the capture, as inputs of the graph; from now on it is good for these alone."""
+        self._is_fixed = True
+        return [hint for _, hint in self._rows] + [
+            torch.scalar_tensor(value, dtype=torch.float64) for value in self._hints
+        ]
+
     def number_of(self, name: str) -> int | None:
         """The number of the float that torch calls by this name."""
         return next((number for symbol, number in self._reals.items() if str(symbol) == name), None)
 
     def guards(self) -> list[str]:
         """What the backend found out and used, in the words of src/core/shape/text.h."""
+        if self._is_fixed:
+            return [f"{name} == {hint}" for name, hint in self._rows]
         texts: dict[str, None] = {}
         for condition in self._conditions():
             if not condition.free_symbols & self._reals.keys():
@@ -71,6 +83,8 @@ class Symbols:
 
         An operand is a number, ("symbol", i), or an operation and its two operands.
         """
+        if self._is_fixed:
+            return [("is", ("symbol", number), value) for number, value in enumerate(self._hints)]
         found = list(self._relied)
         for condition in self._conditions():
             used = condition.free_symbols & self._reals.keys()

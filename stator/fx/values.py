@@ -80,7 +80,7 @@ class FakeValues:
         return element._neg_view() if spec["neg"] else element
 
     def _symbolic_element(self, spec: Mapping[str, Any]) -> torch.Tensor:
-        """The same with symbolic sizes. What shares memory is not tied together: no backend looks for it."""
+        """The same with symbolic sizes, and memory of its own: see `overlapping` of backends/invoke.py."""
         size, stride, offset = spec["size"], spec["stride"], spec["offset"]
         element = torch.empty_strided(size, stride, dtype=spec["dtype"], device="meta")
         if not (isinstance(offset, int) and offset == 0):

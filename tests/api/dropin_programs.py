@@ -461,6 +461,30 @@ def wrapped_by_others() -> None:
     stator.install()
 
 
+@program
+def counted_breaks() -> None:
+    """`torch._dynamo.utils.counters` tells of breaks, also of callees and behind the first one."""
+    from torch._dynamo.utils import counters
+
+    def callee(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    def breaks(x: torch.Tensor) -> torch.Tensor:
+        y = callee(x)
+        return y + 1 if y.sum() > 0 else y
+
+    counters.clear()
+    assert torch.equal(torch.compile(breaks, backend="eager")(X), breaks(X))
+    assert len(counters["graph_break"]) == 2, counters["graph_break"]
+    assert counters["frames"]["ok"] == counters["stats"]["unique_graphs"] > 1
+    counters.clear()
+    assert torch.equal(torch.compile(lambda x: x + 1, backend="eager")(X), X + 1)
+    assert not counters["graph_break"]
+    assert counters["frames"]["ok"] == 1
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         PROGRAMS[name]()

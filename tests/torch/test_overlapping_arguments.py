@@ -119,3 +119,38 @@ def test_parameters_and_arguments(backend: str) -> None:
     for give in (lambda m: torch.ones(4), lambda m: m.total.view(4), lambda m: torch.ones(4)):
         torch.testing.assert_close(compiled(give(ours)), eagers(give(eagers)))
         torch.testing.assert_close(ours.total, eagers.total)
+
+
+def writes_each(*tensors: torch.Tensor) -> torch.Tensor:
+    for each in tensors:
+        each.add_(1)
+    return tensors[0] * 1
+
+
+def writes_one_of_four(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
+    a.mul_(2)
+    return a + b + c + d
+
+
+FOUR_VIEWS: list[Callable[[torch.Tensor], tuple[torch.Tensor, ...]]] = [
+    lambda x: (x[:5], x[4:9], x[10:15], x[15:]),
+    lambda x: (x[:5], x[4:9], x[8:13], x[15:]),
+    lambda x: (x[:5], x[5:10], x[10:15], x[15:]),
+    lambda x: (x[2:7], x[:5], x[3:8], x[1:6]),
+    lambda x: (x[:4], x[2:6], x[4:8], x[6:10]),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("function", [writes_each, writes_one_of_four])
+def test_sizes_that_are_symbols(
+    function: Callable[..., torch.Tensor], dynamic: bool | None, backend: str
+) -> None:
+    """Fake tensors of symbolic sizes would not show a compiler which inputs share memory."""
+    compiled = stator.compile(function, backend=backend, dynamic=dynamic, recompile_limit=64)
+    for views in [*FOUR_VIEWS, *FOUR_VIEWS]:
+        memory, own = torch.arange(20.0), torch.arange(20.0)
+        assert torch.equal(compiled(*views(own)), function(*views(memory)))
+        assert torch.equal(own, memory)
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) >= len(FOUR_VIEWS)

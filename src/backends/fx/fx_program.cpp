@@ -18,6 +18,12 @@
 namespace stator::fx {
 namespace {
 
+InputOverlap overlap_of(const Session& session) {
+  std::vector<at::Tensor> tensors;
+  for (const Session::Lifted& lifted : session.inputs) tensors.push_back(lifted.tensor);
+  return InputOverlap(session.graph, tensors);
+}
+
 class FxProgram final : public TensorProgram {
  public:
   FxProgram(std::shared_ptr<Session> session, Converted converted, Ref<> callable)
@@ -30,7 +36,7 @@ class FxProgram final : public TensorProgram {
         reals_(session_->shapes().real_symbols().size()),
         traces_(traces_of(session_->graph)),
         // Nodes that run in their order see every write.
-        overlap_(session_->changes_tensors ? std::nullopt : overlap_of(*session_)) {
+        overlap_(session_->changes_tensors ? std::nullopt : std::optional(overlap_of(*session_))) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
     session_->inputs.clear();  // tensors die where the program lets them die
   }
@@ -81,11 +87,6 @@ class FxProgram final : public TensorProgram {
   PyObject* graph_module() const override { return module_.get(); }
 
  private:
-  static std::optional<InputOverlap> overlap_of(const Session& session) {
-    std::vector<at::Tensor> tensors;
-    for (const Session::Lifted& lifted : session.inputs) tensors.push_back(lifted.tensor);
-    return InputOverlap(session.graph, tensors);
-  }
   Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
     if (symbols_ == 0 && reals_ == 0)
       return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
@@ -160,13 +161,15 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
   py::list examples;
   for (const Session::Lifted& lifted : session->inputs)
     examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(lifted.tensor)));
+  const bool overlapping = !session->changes_tensors && overlap_of(*session).any();
   // A backend may not do without some floats: those are numbers of the graph that it is given then.
   Converted converted;
   auto callable = py::reinterpret_steal<py::object>(PyFrozenSet_New(nullptr));
   while (py::isinstance<py::frozenset>(callable)) {
     converted = convert(session, examples, sources, callable);
     callable = py::module_::import("stator.backends.invoke")
-                   .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols);
+                   .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols,
+                                          overlapping);
   }
   if (callable.is_none()) return nullptr;
   if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols);

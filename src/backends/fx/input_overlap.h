@@ -18,6 +18,8 @@ class InputOverlap {
   // Of the graph and the tensors that it was captured with.
   InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>& inputs);
 
+  // Whether an input that is written overlapped another one.
+  bool any() const { return !pairs_.empty(); }
   // Whether the program depends on it at all.
   bool matters() const { return any_written_; }
   bool is_same(const std::vector<const at::Tensor*>& inputs) const {

@@ -159,11 +159,21 @@ PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags,
   return nullptr;
 }
 
+// A function that a compiled one calls broke.
+void note_callee_break(PyObject* function, const CaptureStop& stop) {
+  if (!is_set(settings.break_hook)) return;
+  const auto rows = Ref<>::steal(stop_rows({stop}));
+  const auto told = Ref<>::steal(rows ? PyObject_CallFunctionObjArgs(settings.break_hook, function,
+                                                                     PyList_GET_ITEM(rows.get(), 0), nullptr)
+                                      : nullptr);
+  if (!told) PyErr_WriteUnraisable(function);
+}
+
 }  // namespace
 
 void install_domain(const Domain* domain) {
   installed_domain = domain;
-  stop_policy = {&is_in_error_region, &raise_not_whole};
+  stop_policy = {&is_in_error_region, &raise_not_whole, &note_callee_break};
   if (domain->library() == nullptr) return;
   keep_gil_in(domain->library());
   if (manage_evaluator_of(domain->library())) {

@@ -9,6 +9,20 @@ using enum NativeEffect;
 using enum Sight;
 
 constexpr NativeRow kRows[] = {
+    {"_collections_abc.list_iterator", "__iter__ __next__", advances},
+    {"_collections_abc.list_reverseiterator", "__iter__ __next__", advances},
+    {"_collections_abc.tuple_iterator", "__iter__ __next__", advances},
+    {"_collections_abc.range_iterator", "__iter__ __next__", advances},
+    {"_collections_abc.set_iterator", "__iter__ __next__", advances},
+    {"_collections_abc.dict_keyiterator", "__iter__ __next__", advances},
+    {"_collections_abc.dict_valueiterator", "__iter__ __next__", advances},
+    {"_collections_abc.dict_itemiterator", "__iter__ __next__", advances},
+    {"_collections_abc.str_iterator", "__iter__ __next__", advances},
+    {"builtins.enumerate", "__iter__ __next__", advances},
+    {"builtins.zip", "__iter__ __next__", advances},
+    {"builtins.map", "__iter__ __next__", advances},
+    {"builtins.filter", "__iter__ __next__", advances},
+    {"builtins.reversed", "__iter__ __next__", advances},
     {"itertools",
      "batched chain combinations combinations_with_replacement cycle islice pairwise permutations product "
      "repeat tee zip_longest",

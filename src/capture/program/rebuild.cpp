@@ -1,6 +1,8 @@
 // capture/program/rebuild.cpp: making the objects again that outlived a capture.
 #include "capture/program/rebuild.h"
 
+#include <string_view>
+
 #include "capture/cpython/instance_values.h"
 
 namespace stator {
@@ -13,6 +15,10 @@ static Ref<> new_number(const Ref<>& number) {
   const long long value =
       PyLong_CheckExact(number.get()) ? PyLong_AsLongLongAndOverflow(number.get(), &overflow) : 0;
   return overflow == 0 ? Ref<>::steal(PyLong_FromLongLong(value)) : number;
+}
+
+static bool is_deque(PyObject* object) {
+  return std::string_view(Py_TYPE(object)->tp_name) == "collections.deque";
 }
 
 Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
@@ -102,6 +108,13 @@ bool Rebuild::fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& 
     }
   } else if (step.storage == &PySet_Type) {
     if (!fill_set(step, shell, values)) return false;
+  }
+  if (step.kind == Kind::instance && is_deque(shell)) {
+    auto items = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count) - 1));
+    for (size_t i = 0; items && i + 1 < count; i++)
+      PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), Py_NewRef(value(i)));
+    const auto arguments = Ref<>::steal(items ? PyTuple_Pack(2, items.get(), value(count - 1)) : nullptr);
+    if (!arguments || Py_TYPE(shell)->tp_init(shell, arguments.get(), nullptr) < 0) return false;
   }
   if (step.kind == Kind::cell && count != 0) PyCell_SET(shell, Py_NewRef(value(0)));
   if (step.kind == Kind::partial && !fill_partial(step, shell, values)) return false;

@@ -3,6 +3,7 @@
 #include "capture/cpython/instance_values.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/cpython/referents.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/engine/native_stack.h"
@@ -55,6 +56,35 @@ bool is_namespace(const PyTypeObject* type) {
 bool is_default_dict(const PyTypeObject* type) {
   return std::string_view(type->tp_name) == "collections.defaultdict" &&
          PyType_IsSubtype(const_cast<PyTypeObject*>(type), &PyDict_Type);
+}
+
+bool is_deque(const PyTypeObject* type) { return std::string_view(type->tp_name) == "collections.deque"; }
+
+// Views of mappings are made of their mapping, which comes as the only item of a tuple.
+PyObject* mapping_in(PyObject* arguments) { return PyTuple_GET_ITEM(PyTuple_GET_ITEM(arguments, 0), 0); }
+PyObject* make_proxy(PyTypeObject*, PyObject* arguments, PyObject*) {
+  return PyDictProxy_New(mapping_in(arguments));
+}
+PyObject* make_keys(PyTypeObject*, PyObject* arguments, PyObject*) {
+  return PyObject_CallMethod(mapping_in(arguments), "keys", nullptr);
+}
+PyObject* make_values(PyTypeObject*, PyObject* arguments, PyObject*) {
+  return PyObject_CallMethod(mapping_in(arguments), "values", nullptr);
+}
+PyObject* make_items(PyTypeObject*, PyObject* arguments, PyObject*) {
+  return PyObject_CallMethod(mapping_in(arguments), "items", nullptr);
+}
+
+// nullptr: it is no view of a mapping that is no class of the program's.
+newfunc maker_of_view(PyObject* value) {
+  const newfunc maker = Py_IS_TYPE(value, &PyDictProxy_Type)    ? &make_proxy
+                        : Py_IS_TYPE(value, &PyDictKeys_Type)   ? &make_keys
+                        : Py_IS_TYPE(value, &PyDictValues_Type) ? &make_values
+                        : Py_IS_TYPE(value, &PyDictItems_Type)  ? &make_items
+                                                                : nullptr;
+  if (maker == nullptr) return nullptr;
+  PyObject* const mapping = cpython::mapping_of_view(value);
+  return mapping != nullptr && PyDict_CheckExact(mapping) ? maker : nullptr;
 }
 
 }  // namespace
@@ -156,6 +186,16 @@ size_t Rebuild::describe(PyObject* value, Capture& capture) {
   if (is_iterator(value, recording)) return add_iterator(index, value, capture) ? index : kStopped;
   if (is_new_exception(value) && is_made_here(value, recording))
     return add_exception(index, value, capture) ? index : kStopped;
+  if (const newfunc maker = maker_of_view(value)) {
+    step.kind = Kind::tuple;
+    step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
+    step.construct = maker;
+    const size_t mapping = add(cpython::mapping_of_view(value), capture);
+    if (mapping == kStopped) return kStopped;
+    steps_[index].parts.push_back(mapping);
+    whole_.push_back(index);
+    return index;
+  }
   const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||
                            PyCFunction_Check(value);
   if (!needs_parts && !is_made_here(value, recording)) return stopped();
@@ -180,6 +220,11 @@ size_t Rebuild::describe(PyObject* value, Capture& capture) {
   } else if (PySet_CheckExact(value)) {
     step.kind = Kind::set;
     step.storage = &PySet_Type;
+  } else if (is_deque(type)) {
+    step.kind = Kind::instance;
+    step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
+    step.storage = type;
+    step.construct = type->tp_new;
   } else if (type->tp_flags & Py_TPFLAGS_HEAPTYPE || type == &PyODict_Type || is_namespace(type) ||
              is_default_dict(type)) {
     step.kind = Kind::instance;
@@ -244,6 +289,16 @@ bool Rebuild::add_parts(size_t step, PyObject* value, Capture& capture) {
       if (!part(PySequence_Fast_GET_ITEM(value, i))) return false;
     }
     return true;
+  }
+  if (is_deque(Py_TYPE(value))) {
+    // Its items, and behind them how many it may have.
+    const auto items = Ref<>::steal(PySequence_List(value));
+    const auto longest = Ref<>::steal(items ? PyObject_GetAttrString(value, "maxlen") : nullptr);
+    if (!longest) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); i++) {
+      if (!part(PyList_GET_ITEM(items.get(), i))) return false;
+    }
+    return part(longest.get());
   }
   if (PyCFunction_Check(value)) return part(reinterpret_cast<PyCFunctionObject*>(value)->m_self);
   if (PyMethod_Check(value)) return part(PyMethod_GET_FUNCTION(value)) && part(PyMethod_GET_SELF(value));

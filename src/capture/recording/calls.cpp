@@ -301,7 +301,7 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
     case CallKind::autograd:
       return stop(recording, BreakCode::kAutogradFunction, text_of_call(callable));
     case CallKind::region:
-      return before_region_mark(recording);
+      return before_region_mark(recording, callable);
     case CallKind::script:
       return stop(recording, BreakCode::kScriptUnderGrad, text_of_call(callable));
     case CallKind::unknown:

@@ -25,11 +25,12 @@ struct CaptureStop {
   bool happened() const { return code.has_value(); }
 };
 
-// How the layer above treats stops: whether a break is an error where the program stands now, and raising
-// that. nullptr: it never is.
+// How the layer above treats stops: whether a break is an error where the program stands now, raising that,
+// and hearing of a break of a function that a compiled one calls. nullptr: it never is, nobody listens.
 struct StopPolicy {
   bool (*is_error)() = nullptr;
   void (*raise)(const CaptureStop&) = nullptr;
+  void (*note)(PyObject* function, const CaptureStop&) = nullptr;
 };
 extern StopPolicy stop_policy;
 

@@ -6,6 +6,9 @@
 // has written before it, since the program's writes are made when the graph has run.
 #include "capture/recording/custom_gradients.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "capture/engine/engine.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -123,17 +126,45 @@ static PyObject* followed_result(Recording& recording, PyObject* apply, PyObject
   return nullptr;
 }
 
+static bool stop_for_write(Recording& recording) {
+  return stop(recording, BreakCode::kHigherOrderOperator,
+              "code that an operator is given writes to an object that existed before");
+}
+
+// Objects of the run that are older than the region that is open.
+static thread_local size_t made_before_region = 0;
+static thread_local bool in_body = false;
+
 // Backward would make again what the code writes there; a program makes its writes once.
-bool before_region_mark(Recording& recording) {
+bool before_region_mark(Recording& recording, PyObject* mark) {
   if (!recording.writes_before_region) {
     recording.writes_before_region = recording.journal.writes();
+    const bool is_body =
+        PyCFunction_Check(mark) &&
+        std::string_view(reinterpret_cast<PyCFunctionObject*>(mark)->m_ml->ml_name).ends_with("_body");
+    made_before_region = is_body ? recording.known.kept.size() : 0;
+    in_body = is_body;
     return true;
   }
-  if (recording.journal.writes() != *recording.writes_before_region)
-    return stop(recording, BreakCode::kHigherOrderOperator,
-                "torch.utils.checkpoint of code that writes to an object that existed before");
+  if (recording.journal.writes() != *recording.writes_before_region) return stop_for_write(recording);
   recording.writes_before_region.reset();
   return true;
+}
+
+bool stays_in_region(Recording& recording, PyObject* object) {
+  if (!recording.writes_before_region || !in_body) return true;
+  const auto& kept = recording.known.kept;
+  const auto end = kept.begin() + static_cast<ptrdiff_t>(std::min(made_before_region, kept.size()));
+  const bool is_older =
+      std::find_if(kept.begin(), end, [&](const Ref<>& each) { return each.get() == object; }) != end;
+  return !is_older || stop_for_write(recording);
+}
+
+// A variable of an enclosing function.
+bool stays_in_region(Recording& recording, const cpython::Frame* frame, int cell) {
+  const PyCodeObject* code = frame->code;
+  return !recording.writes_before_region || !in_body || cell < code->co_nlocalsplus - code->co_nfreevars ||
+         stop_for_write(recording);
 }
 
 // Whether code is followed that cannot see what the program wrote here.

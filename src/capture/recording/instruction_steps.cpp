@@ -8,6 +8,7 @@
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/context_managers.h"
+#include "capture/recording/custom_gradients.h"
 #include "capture/recording/imports.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
@@ -51,7 +52,8 @@ bool load_cell(const InstructionAt& at) {
 }
 
 bool store_cell(const InstructionAt& at) {
-  return before_cell_write(at.recording, at.frame->localsplus[at.argument()]);
+  return stays_in_region(at.recording, at.frame, static_cast<int>(at.argument())) &&
+         before_cell_write(at.recording, at.frame->localsplus[at.argument()]);
 }
 
 bool load_attribute(const InstructionAt& at) {
@@ -235,6 +237,16 @@ bool reraise(const InstructionAt& at) {
 bool enter_context(const InstructionAt& at) {
   read_class_of(at.recording, at.top(1));
   return before_with(at.recording, at.top(1));
+}
+
+// The context manager is told of an exception with its traceback, which the run has made: raising an
+// exception that existed before ends the capture.
+bool leave_by_error(const InstructionAt& at) {
+  PyObject* const exception = at.top(1);
+  if (is_pinned(at.recording, exception)) return true;
+  const auto traceback = Ref<>::steal(PyException_GetTraceback(exception));
+  if (traceback) make_fresh(at.recording, traceback.get());
+  return true;
 }
 
 bool import_name(const InstructionAt& at) {

@@ -23,6 +23,13 @@ std::string name_of(PyObject* function) {
   return utf8 != nullptr ? utf8 : Py_TYPE(function)->tp_name;
 }
 
+// The tensor that a function is given whose result is assumed to be constant: the real one, where the call
+// brings it or the capture reaches it; nullptr otherwise.
+PyObject* real_tensor(Recording& recording, PyObject* tensor) {
+  if (const GivenTensors::Given* given = recording.given_tensors.find(tensor)) return given->real;
+  return is_pinned(recording, tensor) ? tensor : nullptr;
+}
+
 }  // namespace
 
 bool is_domains_own_break(const Recording& recording) {
@@ -46,9 +53,11 @@ bool before_marked_call(Recording& recording, const Marked& marked, PyObject* ca
       return before_call_with(recording, marked.function, arguments, count);
     case Mark::constant:
       for (Py_ssize_t i = 0; i < count; i++) {
+        if (recording.domain.is_tensor(arguments[i]) && real_tensor(recording, arguments[i]) != nullptr)
+          continue;
         if (recording.domain.is_tensor(arguments[i]))
           return stop(recording, BreakCode::kUnguardable,
-                      "a tensor is given to " + name_of(marked.function) +
+                      "a tensor that is computed here is given to " + name_of(marked.function) +
                           ", whose result is assumed to be constant");
         if (!read_contents(recording, arguments[i])) return false;
       }
@@ -127,7 +136,9 @@ PyObject* constant_result(Recording& recording, PyObject* function, PyObject* co
   std::vector<Ref<>> given(count);
   std::vector<PyObject*> plain(count);
   for (size_t i = 0; i < count; i++) {
-    given[i] = key_of(recording, arguments[i]);
+    PyObject* const real =
+        recording.domain.is_tensor(arguments[i]) ? real_tensor(recording, arguments[i]) : nullptr;
+    given[i] = real != nullptr ? Ref<>::share(real) : key_of(recording, arguments[i]);
     plain[i] = given[i].get();
     if (plain[i] == nullptr) return nullptr;
   }

@@ -15,6 +15,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
 #include "capture/recording/contents.h"
+#include "capture/recording/custom_gradients.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/plain_key.h"
@@ -65,7 +66,7 @@ objobjargproc subscript_writer(PyTypeObject* type) {
 
 bool before_write(Recording& recording, PyObject* object, const char* what) {
   recording.walked.written(object);
-  if (is_fresh(recording, object)) return true;
+  if (is_fresh(recording, object)) return stays_in_region(recording, object);
   return stop(recording, BreakCode::kOutsideEffect,
               std::string(what) + " of an object that existed before (" + source(recording, object) + ")");
 }
@@ -78,6 +79,7 @@ bool before_advancing(Recording& recording, PyObject* iterator) {
     return read_behaviour(recording, iterator);
   }
   if (is_fresh(recording, iterator)) {
+    if (!stays_in_region(recording, iterator)) return false;
     if (!read_iterator(recording, iterator, looks)) return false;
     note_use(recording, looks);
     return true;
@@ -106,14 +108,14 @@ static Ref<> writable_key(Recording& recording, PyObject* given_key) {
 
 bool before_set_write(Recording& recording, PyObject* set, PyObject* given_key, SetWrite write) {
   recording.walked.written(set);
-  if (is_fresh(recording, set)) return true;
+  if (is_fresh(recording, set)) return stays_in_region(recording, set);
   const Ref<> key = writable_key(recording, given_key);
   return key && recording.journal.set_key(set, key.get(), write);
 }
 
 bool before_key_write(Recording& recording, PyObject* container, PyObject* given_key) {
   recording.walked.written(container);
-  if (is_fresh(recording, container)) return true;
+  if (is_fresh(recording, container)) return stays_in_region(recording, container);
   const Ref<> plain = writable_key(recording, given_key);
   PyObject* key = plain.get();
   if (key == nullptr) return false;
@@ -124,7 +126,7 @@ bool before_key_write(Recording& recording, PyObject* container, PyObject* given
 
 bool before_whole_write(Recording& recording, PyObject* container) {
   recording.walked.written(container);
-  if (is_fresh(recording, container)) return true;
+  if (is_fresh(recording, container)) return stays_in_region(recording, container);
   // What it becomes depends on what it was. Items of an argument that nobody looks at are found by their
   // places.
   if (find_argument(recording, container) != nullptr) {
@@ -160,7 +162,7 @@ bool before_whole_write(Recording& recording, PyObject* container) {
 
 static bool before_list_write(Recording& recording, PyObject* list, PyObject* index) {
   recording.walked.written(list);
-  if (is_fresh(recording, list)) return true;
+  if (is_fresh(recording, list)) return stays_in_region(recording, list);
   if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
   Py_ssize_t at = PyLong_AsSsize_t(index);
   if (at == -1 && PyErr_Occurred()) {
@@ -184,7 +186,8 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
   // over.
   if (!is_constant(key) && !read_deep(recording, key)) return false;
   if (PySlice_Check(key) && !read_contents(recording, value)) return false;
-  if (is_fresh(recording, container)) return read_behaviour(recording, container);
+  if (is_fresh(recording, container))
+    return stays_in_region(recording, container) && read_behaviour(recording, container);
   PyTypeObject* type = Py_TYPE(container);
   if (has_python_method(type, removes ? "__delitem__" : "__setitem__"))
     return read_behaviour(recording, container);
@@ -253,7 +256,8 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
     if (Py_IS_TYPE(on_type, &PyProperty_Type)) return pin_class_attribute(recording, type, on_type, name);
     if (has_python_method(Py_TYPE(on_type), value != nullptr ? "__set__" : "__delete__"))
       return pin_class_attribute(recording, type, on_type, name);
-    if (is_fresh(recording, owner)) return value != nullptr || read_setter(recording, owner, name);
+    if (is_fresh(recording, owner))
+      return stays_in_region(recording, owner) && (value != nullptr || read_setter(recording, owner, name));
     if (cpython::is_reference(on_type) && is_writable(recording, owner)) {
       // An empty slot cannot be emptied.
       if (!(value != nullptr ? read_object(recording, owner)
@@ -264,7 +268,7 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
     }
     return before_write(recording, owner, "an attribute");
   }
-  if (is_fresh(recording, owner)) return true;
+  if (is_fresh(recording, owner)) return stays_in_region(recording, owner);
   if (!is_writable(recording, owner) || !read_object(recording, owner))
     return before_write(recording, owner, "an attribute");
   PyObject** slot = _PyObject_GetDictPtr(owner);
@@ -309,7 +313,7 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
                          size_t count) {
   PyObject* self = arguments[0];
   recording.walked.written(self);
-  if (is_fresh(recording, self)) return true;
+  if (is_fresh(recording, self)) return stays_in_region(recording, self);
   if (!is_writable(recording, self)) return before_write(recording, self, "the contents");
   const bool has_key = count >= 2;
   if (PyDict_Check(self)) {

@@ -116,6 +116,20 @@ std::unique_ptr<Entry> CaptureAttempt::make() {
   return std::move(entry_);
 }
 
+// Takes the error that is set and puts it into words, as far as that runs no code of the program's.
+static std::string take_raised_text() {
+  const Ref<> raised = PyErr_Occurred() != nullptr ? take_error() : Ref<>();
+  if (!raised || !PyExceptionInstance_Check(raised.get())) return {};
+  const std::string text = std::string(" ") + Py_TYPE(raised.get())->tp_name;
+  PyObject* const arguments = reinterpret_cast<PyBaseExceptionObject*>(raised.get())->args;
+  const bool has_text = arguments != nullptr && PyTuple_CheckExact(arguments) &&
+                        PyTuple_GET_SIZE(arguments) == 1 &&
+                        PyUnicode_CheckExact(PyTuple_GET_ITEM(arguments, 0));
+  const char* words = has_text ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments, 0)) : nullptr;
+  PyErr_Clear();
+  return words != nullptr ? text + ": " + words : text;
+}
+
 bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
   abandon(recording_);
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
@@ -246,7 +260,8 @@ bool CaptureAttempt::run_function() {
   }
   if (!repeated.empty())
     return give_up(BreakCode::kUnguardable, "an argument that the function also reaches by itself");
-  if (!result_ && !ends_early) return give_up(BreakCode::kException, "the function raises");
+  if (!result_ && !ends_early)
+    return give_up(BreakCode::kException, "the function raises" + take_raised_text());
   if (recording_.stopped.happened()) return give_up(BreakCode::kOpcode, {});
   if (const Break* broken = capture_.broken()) return give_up(broken->code, broken->detail);
   if (recording_.end.number != SIZE_MAX && !ends_early)

@@ -2,11 +2,13 @@
 #include "capture/session/callee_captures.h"
 
 #include "capture/cpython/cell_variable.h"
+#include "capture/cpython/error_scope.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/mark.h"
+#include "capture/session/plain_scope.h"
 
 namespace stator {
 
@@ -122,6 +124,31 @@ void CalleeCaptures::note_break(const ProgramPlace& place) {
   if (code != nullptr) code->note_break(code->at_unit(code->start + place.unit));
 }
 
+static void tell(PyObject* function, const CaptureStop& stop) {
+  if (stop_policy.note == nullptr) return;
+  const ErrorScope errors;
+  const PlainScope plain;
+  stop_policy.note(function, stop);
+}
+
+namespace {
+
+// Tells of captures that end in a break.
+class BreakListener final : public CacheListener {
+ public:
+  BreakListener(const CaptureCache& cache, PyObject* function) : cache_(cache), function_(function) {}
+  bool captured(const Entry& entry) override {
+    if (entry.snapshot() && !cache_.breaks().empty()) tell(function_, cache_.breaks().back());
+    return true;
+  }
+
+ private:
+  const CaptureCache& cache_;
+  PyObject* function_;
+};
+
+}  // namespace
+
 static void note_break(const Snapshot& snapshot) {
   CalleeCaptures::note_break({1, Ref<PyCodeObject>::share(snapshot.code()), snapshot.unit()});
 }
@@ -153,7 +180,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
   const Call call = arguments.call();
   CaptureOptions options = options_;
   options.may_end_early = true;
-  CacheListener listener;
+  BreakListener listener(of.cache, frame->function);
   OpenEnd end;
   switch (of.cache.call(domain_, frame->function, call, options, limit_, true, listener, result, end)) {
     case CaptureCache::Answer::served:
@@ -165,6 +192,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
       return true;
     case CaptureCache::Answer::stopped:
       note_break(of.cache.stops().back().place);
+      tell(frame->function, of.cache.stops().back());
       if (!of.cache.stops().back().is_error) break;
       stop_policy.raise(of.cache.stops().back());
       *result = nullptr;
@@ -259,7 +287,7 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
     const FrameValues values(frame, next);
     CaptureOptions options = options_;
     options.may_end_early = true;
-    CacheListener listener;
+    BreakListener listener(cache, frame->function);
     OpenEnd end;
     switch (
         cache.call(domain_, frame->function, values.call(), options, limit_, true, listener, result, end)) {
@@ -274,6 +302,7 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
       }
       case CaptureCache::Answer::stopped:
         note_break(cache.stops().back().place);
+        tell(frame->function, cache.stops().back());
         break;
       default:
         break;

@@ -13,6 +13,7 @@
 
 #include "capture/cpython/module_attribute.h"
 #include "torch/guards/input_queries.h"
+#include "torch/replacements/bodies.h"
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/default_device.h"
 #include "torch/replacements/known_list.h"
@@ -163,10 +164,10 @@ CallKind classify_torch_callable(PyObject* callable) {
   if (is_new_tensor(callable) || is_known_list(callable) || is_legacy_tensor(callable) ||
       is_input_query(callable) || is_data_constructor(callable))
     return CallKind::tensor;
-  if (marks_region(callable)) return CallKind::region;
+  if (marks_region(callable) || marks_outermost_body(callable)) return CallKind::region;
   if (is_print_in_run(callable)) return CallKind::output;
-  if (is_number_of_run(callable) || is_engine_call(callable) || is_parameter_maker(callable) ||
-      is_seed_call(callable))
+  if (is_body_call(callable) || is_number_of_run(callable) || is_engine_call(callable) ||
+      is_parameter_maker(callable) || is_seed_call(callable))
     return CallKind::tensor;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.

@@ -2,6 +2,7 @@
 #include "torch/replacements/replaced_calls.h"
 
 #include "torch/guards/input_queries.h"
+#include "torch/replacements/bodies.h"
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/default_device.h"
 #include "torch/replacements/known_list.h"
@@ -17,6 +18,7 @@ namespace stator {
 
 void prepare_replaced_calls() {
   prepare_default_device();
+  prepare_bodies();
   prepare_checkpoint_regions();
   prepare_transforms();
   prepare_made_parameters();

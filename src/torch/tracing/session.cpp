@@ -14,6 +14,7 @@
 #include "torch/domain/error_paths.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
+#include "torch/replacements/bodies.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/tracer.h"
 
@@ -396,6 +397,8 @@ void Session::finish(std::span<const ir::ValueId> outputs) {
     note_break(BreakCode::kUnsupportedMode, "a transform is still open when the function returns");
   if (region_modes_)
     note_break(BreakCode::kHigherOrderOperator, "torch.utils.checkpoint of code that raises");
+  if (has_open_body(*this))
+    note_break(BreakCode::kHigherOrderOperator, "a function that an operator is given raises or breaks");
   graph.set_outputs(outputs);
 }
 

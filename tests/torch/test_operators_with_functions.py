@@ -1,0 +1,185 @@
+"""torch.cond, wrap and map in captured code: graphs inside of the graph that a backend is given."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from functorch.experimental.control_flow import map as torch_map
+from torch._higher_order_ops.wrap import wrap
+
+import stator
+import torch
+from torch import fx, nn
+
+LINEAR = nn.Linear(3, 3)
+SHIFT = torch.arange(3.0)
+
+
+def one_condition(x: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.sum() > 0, lambda a: a.sin() + SHIFT, lambda a: LINEAR(a), (x,))
+
+
+def nested_conditions(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x * 2
+
+    def inner(a: torch.Tensor) -> torch.Tensor:
+        return torch.cond(a.sum() > 3, lambda b: b + y, lambda b: b - y, (a,))
+
+    first = torch.cond(x.sum() > 0, inner, lambda a: inner(a + 1) * y, (x,))
+    return first, first + torch.cond(x.sum() > 1, torch.cos, torch.sin, (x,))
+
+
+def structures(x: torch.Tensor) -> dict[str, Any]:
+    def made(a: torch.Tensor) -> dict[str, Any]:
+        b = a.clone()
+        b.add_(1)
+        return {"pair": (a * 2, [b]), "number": 3, "nothing": None}
+
+    return torch.cond(x.sum() > 0, made, made, (x,))
+
+
+def wrapped(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x + SHIFT
+    a, b = wrap(lambda q, scale: (q * y * scale, LINEAR(q)), x, 2)
+    return a + b, y
+
+
+def mapped(x: torch.Tensor) -> torch.Tensor:
+    rows = torch.stack([x, x + 1, x + 2])
+    return torch_map(lambda row, shift: (row * shift).sin() + x, rows, SHIFT)
+
+
+def constant_condition(x: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.dim() > 1, torch.sin, torch.cos, (x,))
+
+
+def eager(function: Callable[..., Any], x: torch.Tensor) -> Any:
+    """What the program does where the operators are Python's own."""
+    names = {
+        "cond": lambda p, t, f, operands: t(*operands) if p else f(*operands),
+        "wrap": lambda f, *args: f(*args),
+        "map": lambda f, rows, *args: torch.stack([f(row, *args) for row in rows]),
+    }
+
+    class Torch:
+        def __getattr__(self, name: str) -> Any:
+            return names["cond"] if name == "cond" else getattr(torch, name)
+
+    scope = {**globals(), "torch": Torch(), "wrap": names["wrap"], "torch_map": names["map"]}
+    return type(function)(function.__code__, scope)(x)  # type: ignore[call-arg]
+
+
+PROGRAMS = [one_condition, nested_conditions, structures, wrapped, mapped, constant_condition]
+INPUTS = [torch.ones(3), -torch.ones(3), torch.tensor([4.0, -1.0, 2.0])]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_as_without_capture(function: Callable[..., Any], backend: str) -> None:
+    graphs: list[fx.GraphModule] = []
+
+    def noting(graph: fx.GraphModule, examples: Any) -> Any:
+        graph.graph.lint()
+        graphs.append(graph)
+        return stator.lookup_backend(backend)(graph, examples)
+
+    compiled = stator.compile(function, backend=noting, fullgraph=True)
+    for x in INPUTS:
+        torch.testing.assert_close(compiled(x), eager(function, x))
+    assert len(graphs) == 1
+    bodies = [module for module in graphs[0].children() if isinstance(module, fx.GraphModule)]
+    assert bool(bodies) is (function is not constant_condition)
+
+
+def test_gradients() -> None:
+    compiled = stator.compile(one_condition, backend="aot_eager", fullgraph=True)
+    for x in INPUTS:
+        ours, plain = x.clone().requires_grad_(), x.clone().requires_grad_()
+        compiled(ours).sum().backward()
+        eager(one_condition, plain).sum().backward()
+        assert ours.grad is not None
+        torch.testing.assert_close(ours.grad, plain.grad)
+
+
+def test_native_breaks() -> None:
+    with pytest.raises(stator.CaptureError, match=r"backends in Python|torch\.cond"):
+        stator.compile(one_condition, backend="native", fullgraph=True)(INPUTS[0])
+
+
+LOG: list[int] = []
+
+
+def writes_global(x: torch.Tensor) -> torch.Tensor:
+    def body(a: torch.Tensor) -> torch.Tensor:
+        LOG.append(1)
+        return a + 1
+
+    return wrap(body, x)
+
+
+def writes_own_list(x: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
+    own: list[int] = []
+
+    def body(a: torch.Tensor) -> torch.Tensor:
+        own.append(1)
+        return a + 1
+
+    return wrap(body, x), own
+
+
+def writes_variable(x: torch.Tensor) -> tuple[torch.Tensor, int]:
+    count = 0
+
+    def body(a: torch.Tensor) -> torch.Tensor:
+        nonlocal count
+        count += 1
+        return a + 1
+
+    return wrap(body, x), count
+
+
+def writes_tensor(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+
+    def body(a: torch.Tensor) -> torch.Tensor:
+        y.add_(1)
+        return a + y
+
+    return wrap(body, x)
+
+
+@pytest.mark.parametrize("function", [writes_global, writes_own_list, writes_variable, writes_tensor])
+def test_bodies_that_write_break(function: Callable[..., Any]) -> None:
+    """A body may run otherwise than it is captured: both branches of a condition are."""
+    with pytest.raises(stator.CaptureError, match="writes to"):
+        stator.compile(function, backend="eager", fullgraph=True)(INPUTS[0])
+    found = stator.compile(function, backend="eager")(INPUTS[0])
+    LOG.clear()
+    torch.testing.assert_close(found, eager(function, INPUTS[0]))
+
+
+def test_branches_that_differ_break() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda a: a, lambda a: a[:1], (x,))
+
+    with pytest.raises(stator.CaptureError, match=r"torch\.cond"):
+        stator.compile(function, backend="eager", fullgraph=True)(INPUTS[0])
+
+
+def test_sizes_that_change() -> None:
+    compiled = stator.compile(mapped, backend="aot_eager", fullgraph=True, dynamic=True)
+    torch.testing.assert_close(compiled(INPUTS[0]), eager(mapped, INPUTS[0]))
+
+
+def test_a_body_that_raises() -> None:
+    def fails(a: torch.Tensor) -> torch.Tensor:
+        raise ValueError("no")
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        try:
+            return wrap(fails, x)
+        except ValueError:
+            return x + 1
+
+    compiled = stator.compile(function, backend="eager")
+    assert torch.equal(compiled(INPUTS[0]), INPUTS[0] + 1)
