@@ -7,6 +7,7 @@
 #include "backends/empty/empty_program.h"
 #include "backends/fx/fx_program.h"
 #include "backends/native/tensor_program.h"
+#include "backends/openxla/direct_program.h"
 #include "core/ir/verify.h"
 
 namespace stator {
@@ -36,6 +37,7 @@ std::unique_ptr<TensorProgram> make_program(std::shared_ptr<Session> session, Py
     if (PyUnicode_CompareWithASCIIString(backend, "empty") == 0)
       return make_empty_program(native::make_tensor_program(std::move(session)));
   }
+  if (auto program = openxla::make_direct_program(session, backend)) return program;
   return fx::make_fx_program(std::move(session), backend, sources);
 }
 

@@ -68,7 +68,7 @@ def test_what_is_not_named_stays(caplog: pytest.LogCaptureFixture) -> None:
 
 
 PROGRAM = """
-import torch, stator
+import os, torch, stator
 def speaks(x):
     os.getloadavg()
     return x.sin()

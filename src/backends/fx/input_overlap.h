@@ -22,6 +22,8 @@ class InputOverlap {
   bool any() const { return !pairs_.empty(); }
   // Whether the program depends on it at all.
   bool matters() const { return any_written_; }
+  // Whether no input that is written shared memory with another one.
+  bool none() const { return pairs_.empty(); }
   bool is_same(const std::vector<const at::Tensor*>& inputs) const {
     return !any_written_ || pairs_of(inputs) == pairs_;
   }

@@ -6,6 +6,7 @@
 #include "capture/engine/engine.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/substitutes.h"
 
 namespace stator {
 
@@ -40,6 +41,15 @@ static bool take_frames(Recording& recording, const Instruction& next, Frame* in
   return true;
 }
 
+// A substitute is captured or not: what breaks in it is the call, which then calls the function itself.
+static bool runs_in_substitute(const Recording& recording, const Frame* frame) {
+  for (; frame != nullptr; frame = frame->previous) {
+    if (is_substitute(frame->code)) return true;
+    if (frame == recording.first_frame) return false;
+  }
+  return false;
+}
+
 bool note_place(Recording& recording, const Instruction& instruction, Frame* frame, PyObject** sp) {
   SegmentEnd& end = recording.end;
   if (end.evaluators == 0) {
@@ -51,6 +61,11 @@ bool note_place(Recording& recording, const Instruction& instruction, Frame* fra
       instruction.opcode == Opcode::PUSH_EXC_INFO || instruction.opcode == Opcode::RERAISE;
   if (thread_context.evaluators != end.evaluators || begins_handler || handled_now() != end.handled)
     return true;
+  if (frame != end.looked_at) {
+    end.looked_at = frame;
+    end.in_substitute = runs_in_substitute(recording, frame);
+  }
+  if (end.in_substitute) return true;
   end.now.number = recording.instructions;
   if (end.now.code.get() != frame->code) end.now.code = Ref<PyCodeObject>::share(frame->code);
   end.now.unit = instruction.begin() - cpython::code_start(frame->code);

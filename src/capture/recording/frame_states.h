@@ -41,7 +41,9 @@ struct SegmentEnd {
   PyObject* handled = nullptr;  // the exception that its caller is handling; only compared
   size_t number = SIZE_MAX;     // the capture ends before this instruction
   bool reached = false;
-  std::vector<FrameState> frames;  // then: outermost first
+  std::vector<FrameState> frames;             // then: outermost first
+  const cpython::Frame* looked_at = nullptr;  // the frame of the last instruction
+  bool in_substitute = false;                 // it runs in place of a function of the program's
 };
 
 // Before each instruction. False: the capture has come to its end, or its frames cannot be taken there.

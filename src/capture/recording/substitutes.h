@@ -12,6 +12,9 @@ void substitute(PyObject* original, PyObject* function);
 // Borrowed; nullptr: there is none.
 PyObject* substitute_of(PyObject* callable);
 
+// Whether a frame of this code runs in place of another function.
+bool is_substitute(const PyCodeObject* code);
+
 }  // namespace stator
 
 #endif

@@ -181,6 +181,7 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
   if (recorded) {
     if (may_refuse_values(info, arguments)) session.before_refusal(info.name);
     const ir::NodeId node = record(session, info, arguments, inference);
+    if (info.written != 0) session.after_write();
     value = session.graph.node(node).first_output;
     session.known.note(info, arguments, inference, value);
   }

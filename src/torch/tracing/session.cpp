@@ -277,8 +277,14 @@ SymNumber Session::number_of(ir::ValueId value) {
 }
 
 void Session::before_refusal(const std::string& operator_name) {
-  if (!lasting_.any() || !ends_before_refusal || !ends_before_refusal(line())) return;
-  raise_break(BreakCode::kException, operator_name + " may raise after a write");
+  if (!ends_before_refusal || (reads_numbers && !lasting_.any()) || !ends_before_refusal(line())) return;
+  may_refuse_ = true;
+  if (lasting_.any()) raise_break(BreakCode::kException, operator_name + " may raise after a write");
+}
+
+void Session::after_write() {
+  if (may_refuse_ && !reads_numbers && lasting_.any())
+    raise_break(BreakCode::kException, "a write after an operator that may raise");
 }
 
 // In Python a power of a negative number may be complex; the capture has a float.

@@ -69,6 +69,9 @@ class Session {
   SymNumber read_number(ir::OpId op, const at::Tensor& tensor);
   // The number that a node gives, as the program sees it.
   SymNumber number_of(ir::ValueId value);
+  // After a write was recorded. A backend that compiles runs a graph whole or not at all, as far as anybody
+  // knows: a write behind an operator that may refuse its values inside of a handler ends the capture.
+  void after_write();
   // Before an operator that may refuse what its arguments hold. Ends the capture where the program could not
   // see the error, as in record_number.
   void before_refusal(const std::string& operator_name);
@@ -155,6 +158,7 @@ class Session {
 
  private:
   LastingEffects lasting_{graph};
+  bool may_refuse_ = false;  // an operator that a handler of the program's stands around
   uint64_t id_;
   UserPlace* place_;
   bool entered_ = false;

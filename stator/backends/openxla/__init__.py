@@ -32,5 +32,13 @@ def _reset() -> None:
         loaded.forget_programs()
 
 
+def _compile_stablehlo(stablehlo: str, device_type: str) -> Any:
+    """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter."""
+    from stator.backends.openxla.program import compile_stablehlo
+
+    return compile_stablehlo(stablehlo, device_type)
+
+
+setattr(openxla_eval, "compile_stablehlo", _compile_stablehlo)  # noqa: B010
 setattr(openxla, "reset", _reset)  # noqa: B010
 setattr(openxla_eval, "reset", _reset)  # noqa: B010

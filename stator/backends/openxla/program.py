@@ -18,8 +18,9 @@ hlo_log = logging.getLogger("stator.stablehlo")
 
 Value = tuple[torch.fx.Node, int]
 
-counts = {"programs": 0, "uses": 0, "outside": 0}
-"""Since the process began: programs compiled by XLA, uses of these by graphs, operators left to torch."""
+counts = {"programs": 0, "uses": 0, "direct": 0, "outside": 0}
+"""Since the process began: programs compiled by XLA; graphs, or parts of them, that use one; those of them that
+went to the emitter as they were captured; operators left to torch."""
 
 
 def compile_functional(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
@@ -240,17 +241,35 @@ def executable_of(graph: str, device_type: str) -> Any:
 
 
 def _compiled(graph: str, device_type: str) -> Any:
-    client = runtime.client_for(device_type)
-    stablehlo = _torch.stablehlo(graph, "HIGHEST")
+    made = _loaded(_torch.stablehlo(graph, "HIGHEST"), device_type)
+    return _torch.XlaExecutable(graph, made.execute, made.from_dlpack, made.to_dlpack, made.device)
+
+
+def compile_stablehlo(stablehlo: str, device_type: str) -> runtime.Loaded | None:
+    """A program for a graph that the emitter took as it was captured; None where XLA cannot be called."""
+    if runtime.lost_by_fork():
+        return None
+    counts["uses"] += 1
+    counts["direct"] += 1
+    found = _direct.get(stablehlo)
+    if found is None:
+        found = _direct[stablehlo] = _loaded(stablehlo, device_type)
+    return found
+
+
+_direct: dict[str, runtime.Loaded] = {}
+
+
+def _loaded(stablehlo: str, device_type: str) -> runtime.Loaded:
     hlo_log.info("%s", stablehlo)
-    execute = client.compile(stablehlo)
     counts["programs"] += 1
-    return _torch.XlaExecutable(graph, execute, client.from_dlpack, client.to_dlpack, client.device)
+    return runtime.client_for(device_type).compile(stablehlo)
 
 
 def forget_programs() -> None:
     """Drops the programs that no compiled function holds."""
     _programs.clear()
+    _direct.clear()
 
 
 _inside: weakref.WeakSet[Inside] = weakref.WeakSet()

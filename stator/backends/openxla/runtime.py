@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 log = logging.getLogger("stator.openxla")
 
@@ -13,6 +13,15 @@ OLDEST = (0, 8, 0)
 _lock = threading.Lock()
 _clients: dict[str, "Client"] = {}
 _of_parent: list[Any] = []
+
+
+class Loaded(NamedTuple):
+    """A compiled program and the functions that give it tensors: what _torch.XlaExecutable is made of."""
+
+    execute: Any
+    from_dlpack: Any
+    to_dlpack: Any
+    device: Any
 
 
 class Client:
@@ -25,8 +34,8 @@ class Client:
         self.to_dlpack = extension.buffer_to_dlpack_managed_tensor
         self._xla_client = xla_client
 
-    def compile(self, stablehlo: str) -> Any:
-        """What runs the program: takes a list of buffers."""
+    def compile(self, stablehlo: str) -> Loaded:
+        """The program, ready to be called."""
         options = self._xla_client.CompileOptions()
         try:
             loaded = self.client.compile_and_load(stablehlo, [self.device], options)
@@ -35,7 +44,7 @@ class Client:
                 f"XLA does not compile this graph: {error}\n"
                 "STATOR_LOGS=stablehlo shows the StableHLO that it was given."
             ) from error
-        return loaded.execute_sharded
+        return Loaded(loaded.execute_sharded, self.from_dlpack, self.to_dlpack, self.device)
 
 
 def client_for(device_type: str) -> Client:

@@ -42,8 +42,7 @@ Dims inverse(const Dims& permutation) {
   return result;
 }
 
-// Whether the strides are those of a compact tensor with its dimensions in some order.
-static bool is_dense(const ir::Graph& graph, ir::ValueId id) {
+bool is_dense(const ir::Graph& graph, ir::ValueId id) {
   const auto strides = graph.strides(id);
   if (strides.empty()) return true;
   const Dims sizes = sizes_of(graph, id), order = memory_order(graph, id);

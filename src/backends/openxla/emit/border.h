@@ -13,6 +13,9 @@ Dims sizes_of(const ir::Graph& graph, ir::ValueId id);  // throws Unsupported if
 // tensor crosses as its memory lies, without a copy, and the program transposes it.
 Dims border_order(const ir::Graph& graph, ir::ValueId id);
 
+// Whether the strides are those of a compact tensor with its dimensions in some order.
+bool is_dense(const ir::Graph& graph, ir::ValueId id);
+
 Dims inverse(const Dims& permutation);
 Dims permuted(const Dims& dims, const Dims& order);
 

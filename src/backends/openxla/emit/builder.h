@@ -124,6 +124,9 @@ class Builder {
   Tensor gather(const Tensor& x, const Tensor& indices, const GatherDims& dims);
   Tensor scatter(const Tensor& x, const Tensor& indices, const Tensor& updates, const ScatterDims& dims,
                  const Body& combine);
+  // Over the last dimension: FFT, IFFT, RFFT, IRFFT; `length` is that of the real or complex side that is
+  // longer.
+  Tensor fft(const Tensor& x, std::string_view kind, int64_t length);
   Tensor triangular_solve(const Tensor& a, const Tensor& b, bool left, bool lower, bool unit,
                           bool transpose_a);
 

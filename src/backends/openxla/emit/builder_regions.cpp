@@ -179,6 +179,23 @@ Tensor Builder::scatter(const Tensor& x, const Tensor& indices, const Tensor& up
   return result;
 }
 
+Tensor Builder::fft(const Tensor& x, std::string_view kind, int64_t length) {
+  Dims dims = x.dims;
+  DType dtype = x.dtype;
+  if (kind == "RFFT") {
+    dims.back() = length / 2 + 1;
+    dtype = x.dtype == DType::kF64 ? DType::kC128 : DType::kC64;
+  } else if (kind == "IRFFT") {
+    dims.back() = length;
+    dtype = real_part_of(x.dtype);
+  }
+  const int64_t lengths[] = {length};
+  return emit(
+      "fft", {&x, 1},
+      "fft_type = #stablehlo<fft_type " + std::string(kind) + ">, fft_length = " + array_text(lengths), dtype,
+      std::move(dims));
+}
+
 Tensor Builder::triangular_solve(const Tensor& a, const Tensor& b, bool left, bool lower, bool unit,
                                  bool transpose_a) {
   const auto flag = [](const char* name, bool on) {

@@ -40,12 +40,13 @@ Outputs addmv(const Call& c) { return plus_product(c, "mat", "vec"); }
 struct Convolution {
   DType type;
   int64_t spatial, groups;
-  Dims stride, padding, dilation, output_padding;
+  Dims stride, padding, dilation;
   bool transposed;
 };
 
 static Dims per_dimension(const Dims& given, int64_t count) {
-  return static_cast<int64_t>(given.size()) == count ? given : repeated(count, given.at(0));
+  if (given.empty()) throw Unsupported{"no size of a window"};
+  return static_cast<int64_t>(given.size()) == count ? given : repeated(count, given[0]);
 }
 
 static Convolution convolution_of(const Call& c, const Tensor& x, DType result) {
@@ -57,7 +58,6 @@ static Convolution convolution_of(const Call& c, const Tensor& x, DType result) 
           per_dimension(c.ints("stride"), n),
           per_dimension(c.ints("padding"), n),
           per_dimension(c.ints("dilation"), n),
-          per_dimension(c.ints("output_padding"), n),
           c.flag("transposed")};
 }
 

@@ -1,0 +1,268 @@
+// src/core/pass/functional_form.cpp: copies a graph node by node, following writes from views to their bases.
+#include "core/pass/functional_form.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/ir/effects.h"
+#include "core/pass/inverse_view.h"
+
+namespace stator::pass {
+
+using ir::AliasKind;
+using ir::Operand;
+using ir::OperandKind;
+using ir::ValueId;
+
+namespace {
+
+struct Refused {
+  std::string reason;
+};
+
+// "aten::add_.Tensor" -> "aten::add.Tensor"; empty if this is no in-place operator by its name.
+std::string functional_name(std::string_view name) {
+  const size_t dot = name.find('.');
+  const std::string_view base = name.substr(0, dot);
+  if (!base.ends_with('_') || base.ends_with("__")) return {};
+  return std::string(base.substr(0, base.size() - 1)) +
+         std::string(dot == std::string_view::npos ? "" : name.substr(dot));
+}
+
+class Rewriter {
+ public:
+  explicit Rewriter(const ir::Graph& from)
+      : from_(from),
+        to_(from.shared_operators(), from.shared_lines(), from.shared_shapes()),
+        states_(from.value_count()) {}
+
+  FunctionalForm run() {
+    for (const ir::Input& input : from_.inputs()) {
+      const ir::Value& value = from_.value(input.value);
+      if (value.alias != AliasKind::kFresh) throw Refused{"inputs that share memory"};
+      if (value.layout != ir::Layout::kStrided) throw Refused{"an input that is not strided"};
+      enter(input.value,
+            to_.add_input(from_.text(input.name), from_.text(input.source), spec_of(input.value)));
+    }
+    for (const ir::Node& node : from_.nodes()) rewrite(node);
+    return finish();
+  }
+
+ private:
+  struct State {
+    ValueId now = ValueId::kNone;  // in the new graph
+    uint32_t version = 0;          // of the alias set when `now` was made
+  };
+
+  // Spans point into the old graph.
+  ir::ValueSpec spec_of(ValueId id) const {
+    const ir::Value& value = from_.value(id);
+    return {.kind = value.kind,
+            .dtype = value.dtype,
+            .device = value.device,
+            .layout = value.layout,
+            .flags = value.flags,
+            .alias = {},
+            .sizes = from_.sizes(id),
+            .strides = from_.strides(id),
+            .storage_offset = 0};
+  }
+
+  uint32_t& version_of(ValueId id) { return versions_[index(from_.value(id).storage)]; }
+
+  void enter(ValueId old, ValueId now) { states_[index(old)] = {now, version_of(old)}; }
+
+  // The contents of a value at this point of the program.
+  ValueId current(ValueId id) {
+    State& state = states_[index(id)];
+    if (state.now == ValueId::kNone) throw Refused{"a value that no node made"};
+    if (state.version == version_of(id)) return state.now;
+    const ir::Value& value = from_.value(id);
+    if (value.alias == AliasKind::kSame) {
+      enter(id, current(value.base));
+    } else {
+      // A base is always current; this is a view, made again.
+      copy_node(from_.node(value.node), {}, true);
+    }
+    return states_[index(id)].now;
+  }
+
+  Operand operand_of(const Operand& operand) {
+    switch (operand.kind) {
+      case OperandKind::kValue:
+        return Operand::of(current(operand.value));
+      case OperandKind::kComplex:
+        return to_.complex(from_.complex(operand));
+      case OperandKind::kString:
+        return to_.string(from_.string(operand));
+      case OperandKind::kIntList:
+        return to_.int_list(from_.ints(operand));
+      case OperandKind::kSymIntList:
+        return to_.dim_list(from_.dims(operand));
+      case OperandKind::kDoubleList:
+        return to_.double_list(from_.doubles(operand));
+      case OperandKind::kBoolList: {
+        const auto bits = from_.ints(operand);
+        const auto copy = std::make_unique<bool[]>(bits.size());
+        std::ranges::copy(bits, copy.get());
+        return to_.bool_list({copy.get(), bits.size()});
+      }
+      case OperandKind::kValueList:
+      case OperandKind::kOptionalValueList: {
+        std::vector<ValueId> values;
+        for (ValueId id : from_.values(operand)) values.push_back(id == ValueId::kNone ? id : current(id));
+        return operand.kind == OperandKind::kValueList ? to_.value_list(values)
+                                                       : to_.optional_value_list(values);
+      }
+      case OperandKind::kList: {
+        std::vector<Operand> elements;
+        for (const Operand& element : from_.elements(operand)) elements.push_back(operand_of(element));
+        return to_.list(elements);
+      }
+      case OperandKind::kOpaque:
+        return to_.constant(from_.constant(operand).object, from_.constant(operand).text);
+      default:
+        return operand;
+    }
+  }
+
+  // Appends the node with its current operands, as operator `name` if that is given, and enters its outputs.
+  // `again`: a view made once more, of a base whose strides may be others: what was a view by its strides is
+  // a reshape.
+  ValueId copy_node(const ir::Node& node, const std::string& name, bool again = false) {
+    std::vector<Operand> operands;
+    for (const Operand& operand : from_.operands(node)) operands.push_back(operand_of(operand));
+    ir::OpId op = node.op;
+    const ir::Operator& own = from_.op_of(node);
+    if (!name.empty()) {
+      ir::Operator functional = own;
+      functional.name = name;
+      functional.writes = 0;
+      functional.hidden_effect = 0;
+      op = to_.operators().add(std::move(functional));
+    } else if (again && own.name == "aten::view") {
+      op = reshape_operator(to_);
+    }
+    std::vector<ir::ValueSpec> specs;
+    for (ValueId id : ir::Graph::outputs(node)) specs.push_back(spec_of(id));
+    const ir::NodeId made = to_.append(op, operands, specs, node.line);
+    const ir::ValueRange results = to_.outputs(made);
+    uint32_t i = 0;
+    for (ValueId id : ir::Graph::outputs(node)) enter(id, results[i++]);
+    return results.count > 0 ? results[0] : ValueId::kNone;
+  }
+
+  // The value, its base and all between them have new contents.
+  void write(ValueId id, ValueId now) {
+    std::vector<std::pair<ValueId, ValueId>> written = {{id, now}};
+    while (from_.value(id).alias != AliasKind::kFresh) {
+      const ir::Value& value = from_.value(id);
+      if (value.alias == AliasKind::kView) {
+        const ValueId base = current(value.base);
+        const ir::Node& node = from_.node(value.node);
+        const uint32_t position = index(id) - index(node.first_output);
+        const std::optional<ValueId> put = put_back(from_, node, position, to_, base, now);
+        if (!put) throw Refused{"a write through a view by " + from_.op_of(node).name};
+        now = *put;
+      }
+      id = value.base;
+      written.emplace_back(id, now);
+    }
+    ++version_of(id);
+    for (const auto& [old, made] : written) enter(old, made);
+  }
+
+  void rewrite(const ir::Node& node) {
+    const std::string& name = from_.op_of(node).name;
+    const ir::Effects effects = ir::effects_of(from_, node);
+    if (node.op == ir::op::kSetGradEnabled) return;
+    if (effects.mode || effects.unknown) throw Refused{"the operator " + name};
+    const auto outputs = ir::Graph::outputs(node);
+    if (effects.writes == 0) {
+      // What gives an argument back: dropout in eval, a conversion to the same type.
+      if (outputs.count == 1 && from_.value(outputs[0]).alias == AliasKind::kSame) {
+        enter(outputs[0], current(from_.value(outputs[0]).base));
+        return;
+      }
+      copy_node(node, {});
+      return;
+    }
+    write_in_place(node, functional_name(name));
+  }
+
+  void write_in_place(const ir::Node& node, const std::string& functional) {
+    const std::string& name = from_.op_of(node).name;
+    const ir::Effects effects = ir::effects_of(from_, node);
+    const auto outputs = ir::Graph::outputs(node);
+    const auto operands = from_.operands(node);
+    if (functional.empty() || effects.random || effects.writes != 1 || operands.empty() ||
+        operands[0].kind != OperandKind::kValue || outputs.count != 1)
+      throw Refused{"the operator " + name};
+    const ValueId self = operands[0].value, result = outputs[0];
+    const ir::Value& before = from_.value(self);
+    if (from_.value(result).alias != AliasKind::kSame || from_.value(result).base != self)
+      throw Refused{"the operator " + name};
+    const bool same_shape = std::ranges::equal(from_.sizes(self), from_.sizes(result)) &&
+                            std::ranges::equal(from_.strides(self), from_.strides(result));
+    if (!same_shape) throw Refused{"the operator " + name};
+    if (functional == "aten::detach") return enter(result, current(self));
+    // In place, the result has the type of `self`, whatever the other operands would promote it to.
+    if (functional != "aten::copy") {
+      from_.for_each_use(node, [&](ValueId id) {
+        const ir::Value& value = from_.value(id);
+        // Integers and booleans may be indices and masks.
+        const bool index = value.dtype == ir::DType::kI64 || value.dtype == ir::DType::kBool;
+        if (value.is_tensor() && value.rank > 0 && value.dtype != before.dtype && !index)
+          throw Refused{name + " of unequal types"};
+      });
+    }
+    const ValueId made = copy_node(node, functional);
+    write(self, made);
+    enter(result, made);
+  }
+
+  FunctionalForm finish() {
+    FunctionalForm form{.graph = ir::Graph(), .written = {}, .output_is_input = {}};
+    std::vector<ValueId> outputs;
+    std::vector<ValueId> roots;
+    const auto inputs = from_.inputs();
+    for (ValueId id : from_.outputs()) {
+      ValueId tensor = id;
+      while (from_.value(tensor).alias == AliasKind::kSame) tensor = from_.value(tensor).base;
+      const ValueId root = from_.value(id).storage;
+      const auto input = std::ranges::find(inputs, root, &ir::Input::value);
+      const bool is_input = input != inputs.end() && tensor == root;
+      form.output_is_input.push_back(is_input ? static_cast<size_t>(input - inputs.begin()) : SIZE_MAX);
+      if (is_input) continue;
+      if (input != inputs.end()) throw Refused{"a result that is a view of an input"};
+      if (std::ranges::find(roots, root) != roots.end()) throw Refused{"results that share memory"};
+      roots.push_back(root);
+      outputs.push_back(current(id));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (version_of(inputs[i].value) == 0) continue;
+      form.written.push_back(i);
+      outputs.push_back(current(inputs[i].value));
+    }
+    to_.set_outputs(outputs);
+    form.graph = std::move(to_);
+    return form;
+  }
+
+  const ir::Graph& from_;
+  ir::Graph to_;
+  std::vector<State> states_;                        // by the old id
+  std::unordered_map<uint32_t, uint32_t> versions_;  // of alias sets: how often each was written
+};
+
+}  // namespace
+
+Result<FunctionalForm, std::string> functional_form(const ir::Graph& graph) {
+  try {
+    return Rewriter(graph).run();
+  } catch (const Refused& refused) {
+    return refused.reason;
+  }
+}
+
+}  // namespace stator::pass
