@@ -1,4 +1,4 @@
-"""Instances of classes over torch.Tensor as arguments, results and globals: their __torch_function__ is captured."""
+"""Instances of classes over torch.Tensor: arguments, results, globals. __torch_function__ is captured."""
 
 from collections.abc import Callable
 from typing import Any
