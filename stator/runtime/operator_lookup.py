@@ -1,4 +1,4 @@
-"""`torch.ops.library.name` in captured code: finding an operator for the first time is no part of the program."""
+"""`torch.ops.library.name` in captured code: looking one up for the first time is no part of the program."""
 
 from torch._ops import OpOverloadPacket, _OpNamespace
 
