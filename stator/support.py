@@ -68,6 +68,7 @@ def load_torch_extension() -> ModuleType:
     extension = load_extension("_torch")
     setting = importlib.import_module("stator.config").config.is_compiling
     importlib.import_module("stator.api.compiling").follow_torch(setting)
+    importlib.import_module("stator.runtime.operator_lookup").replace()
     return extension
 
 

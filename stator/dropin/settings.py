@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from stator.config import config
+from stator.dropin import ignored_functions
 from stator.dropin.replacements import Replacements
 
 SAME = ("recompile_limit", "suppress_errors", "raise_on_ctx_manager_usage", "error_on_recompile")
@@ -18,6 +19,7 @@ def follow(theirs: ModuleType, replacements: Replacements, is_installed: Callabl
     known = [name for name in SAME if hasattr(theirs, name)]
     for name in known:
         _set(name, getattr(theirs, name))
+    ignored_functions.follow(getattr(theirs, ignored_functions.NAMES[0], ()))
     kind = type(theirs)  # a class of this module alone
     original = kind.__setattr__
 
@@ -25,6 +27,8 @@ def follow(theirs: ModuleType, replacements: Replacements, is_installed: Callabl
         original(self, name, value)
         if name in known and is_installed():
             setattr(config, name, value)
+        if name in ignored_functions.NAMES and is_installed():
+            ignored_functions.follow(value)
 
     replacements.add(kind, "__setattr__", set_both)
 
@@ -44,3 +48,4 @@ def unfollow() -> None:
     for name, value in _before.items():
         setattr(config, name, value)
     _before.clear()
+    ignored_functions.unfollow()

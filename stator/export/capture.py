@@ -41,7 +41,7 @@ class Captured:
         return self.module.meta["stator_fakes"].mode
 
 
-def capture(f: Any, arguments: Any, is_symbolic: bool, wanted: Any) -> Captured | None:
+def capture(f: Any, arguments: Any, is_symbolic: bool) -> Captured | None:
     """None: the program has no operators; its result is then in `nothing`."""
     found: list[Captured] = []
     guards: list[str] = []
@@ -59,8 +59,7 @@ def capture(f: Any, arguments: Any, is_symbolic: bool, wanted: Any) -> Captured 
         return give
 
     context = OptimizeContext(backend, True, True if is_symbolic else None, guards.extend)
-    with wanted.marked():
-        result = context(f)(*arguments.args, **arguments.kwargs)
+    result = context(f)(*arguments.args, **arguments.kwargs)
     if not found:
         return None
     found[0].result = result

@@ -1,38 +1,60 @@
 """Sizes that the caller of `export` wants to stay open, and whether the program keeps them so."""
 
-import contextlib
-from collections.abc import Iterator
+import ast
+import inspect
 from typing import Any
 
+from torch.utils import _pytree as pytree
 
-class Wanted:
-    """The constraints on the sizes of the arguments."""
-
-    def __init__(self, constraints: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.constraints = constraints
-        self._args = (args, kwargs)
-
-    @contextlib.contextmanager
-    def marked(self) -> Iterator[None]:
-        """The dimensions are symbols in captures that are made meanwhile."""
-        yield
+import torch
+from stator.export.capture import Captured
+from torch import fx
 
 
-def wanted(f: Any, args: Any, kwargs: Any, dynamic_shapes: Any, constraints: Any) -> Wanted:
-    """What `dynamic_shapes` asks for, in torch.export's own words."""
-    if constraints:
-        return Wanted(list(constraints), args, kwargs)
-    if dynamic_shapes is None:
-        return Wanted([], args, kwargs)
-    from torch.export.dynamic_shapes import _combine_args, _process_dynamic_shapes
+def check(graph: fx.GraphModule, captured: Captured, f: Any, arguments: Any, dynamic_shapes: Any) -> None:
+    """ConstraintViolationError where the program fixes a size that is to stay open; it suggests the fix.
 
-    combined = _combine_args(f, args, kwargs)
-    return Wanted(list(_process_dynamic_shapes(combined, dynamic_shapes)), args, kwargs)
+    torch.export's own solver judges: it is told what the operators of the graph rely on, by a run on fake
+    tensors whose sizes have these constraints, and what the program has asked of sizes itself.
+    """
+    from torch._dispatch.python import enable_python_dispatcher
+    from torch._export.non_strict_utils import make_fake_inputs, produce_guards_and_solve_constraints
+
+    module = f if isinstance(f, torch.nn.Module) else _as_module(f)
+    make: Any = make_fake_inputs
+    mode, args, kwargs, equalities, signature, shapes = make(
+        module, arguments.args, arguments.kwargs, dynamic_shapes
+    )
+    fakes, _ = pytree.tree_flatten((args, kwargs))
+    by_tensor = {id(real): fake for real, fake in zip(arguments.flat, fakes, strict=True)}
+    inputs = [by_tensor[id(node.meta["real"])] for node in graph.graph.nodes if node.op == "placeholder"]
+    with mode, enable_python_dispatcher():
+        fx.Interpreter(graph).run(*inputs)
+        names = {"L": dict(_bound(signature, args, kwargs))}
+        for text in captured.guards:
+            if _is_about_sizes(text):
+                bool(eval(text, names))
+    produce_guards_and_solve_constraints(mode, graph, shapes, equalities, signature)
 
 
-def check(
-    captured: Any, parameters: Any, arguments: Any, wanted: Wanted, dynamic_shapes: Any, solve: bool
-) -> None:
-    """An error where the program fixes a size that is to stay open."""
-    if not wanted.constraints:
-        return
+def _as_module(f: Any) -> torch.nn.Module:
+    module = torch.nn.Module()
+    module.forward = f
+    return module
+
+
+def _bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    found = signature.bind(*args, **kwargs)
+    found.apply_defaults()
+    return found.arguments
+
+
+def _is_about_sizes(text: str) -> bool:
+    """Whether a guard is a comparison of sizes; the range that every size has is none."""
+    if ".size(" not in text:
+        return False
+    try:
+        expression = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return False
+    return isinstance(expression, ast.Compare) and len(expression.ops) == 1

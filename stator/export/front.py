@@ -32,7 +32,6 @@ def export(
     same_signature: bool = True,
     disable_constraint_solver: bool = False,
     prefer_deferred_runtime_asserts_over_guards: bool = False,
-    constraints: Sequence[Any] | None = None,
     _log_export_usage: bool = True,
     **extra_kwargs: Any,
 ) -> Any:
@@ -52,22 +51,20 @@ def export(
     def exported(*args: Any, **kwargs: Any) -> ExportResult:
         from stator.export import capture, constraint, signature
 
-        wanted = constraint.wanted(f, args, kwargs, dynamic_shapes, constraints)
         plain = f._orig_mod if is_module(f) and hasattr(f, "_orig_mod") else innermost_fn(f)
         parameters = _signature_of(plain)
         is_symbolic = tracing_mode == "symbolic" and not assume_static_by_default
         arguments = signature.Arguments(args, kwargs)
-        captured = capture.capture(plain, arguments, is_symbolic, wanted)
+        captured = capture.capture(plain, arguments, is_symbolic or dynamic_shapes is not None)
         if captured is None and not same_signature:
             raise AssertionError(
                 "Failed to produce a graph during tracing as no tensor operations were found and "
                 "same_signature is False."
             )
         captured = captured or capture.nothing(plain, arguments)
-        constraint.check(
-            captured, parameters, arguments, wanted, dynamic_shapes, solve=not disable_constraint_solver
-        )
         graph = signature.flat_graph(captured, arguments, plain)
+        if dynamic_shapes is not None and not disable_constraint_solver:
+            constraint.check(graph, captured, plain, arguments, dynamic_shapes)
         if aten_graph:
             graph = signature.traced_again(graph, decomposition_table, pre_dispatch)
         if same_signature:

@@ -485,6 +485,49 @@ def counted_breaks() -> None:
     assert counters["frames"]["ok"] == 1
 
 
+@program
+def ignored_functions() -> None:
+    """Captured code leaves out what the program wants to be ignored; eager code does not."""
+    import logging
+
+    import torch._dynamo
+
+    logger, other = logging.getLogger("ignored"), logging.getLogger("heard")
+    records: list[str] = []
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record.getMessage())
+
+    for each in (logger, other):
+        each.addHandler(Notes())
+        each.setLevel(logging.INFO)
+
+    def noisy(x: torch.Tensor) -> None:
+        records.append("noisy")
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        noisy(x)
+        logger.info("ignored")
+        return x + 1
+
+    def heard(x: torch.Tensor) -> torch.Tensor:
+        other.info("heard")
+        return x + 1
+
+    with torch._dynamo.config.patch(ignore_logging_functions={noisy, logger.info}):
+        compiled = torch.compile(function, backend="eager", fullgraph=True)
+        assert torch.equal(compiled(X), X + 1)
+        assert torch.equal(compiled(X), X + 1)
+        assert not records
+        assert torch.equal(torch.compile(heard, backend="eager")(X), X + 1)
+        assert records == ["heard"]
+        function(X)
+        assert records == ["heard", "noisy", "ignored"]
+    torch.compile(function, backend="eager")(X)
+    assert records[3:] == ["noisy", "ignored"]
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         PROGRAMS[name]()

@@ -12,7 +12,8 @@ import stator
 PROGRAMS = Path(__file__).with_name("dropin_programs.py")
 GROUPS = {
     "compile": "decorators arguments modules errors backends around_a_compilation",
-    "dynamo": "dynamo_entries stances marks sizes settings error_regions substitutes counted_breaks",
+    "dynamo": "dynamo_entries stances marks sizes settings error_regions substitutes",
+    "told": "counted_breaks ignored_functions",
     "torch itself": "torch_itself wrapped_by_others undone",
 }
 

@@ -125,3 +125,30 @@ def test_old_form() -> None:
     with pytest.warns(FutureWarning, match="old form"):
         graph, _ = stator.export(in_place, torch.ones(3))
     assert torch.equal(graph(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def fixes(x: torch.Tensor) -> torch.Tensor:
+    return x + 1 if x.shape[0] == 3 else x - 1
+
+
+def keeps_open(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x @ y
+
+
+def test_sizes_that_are_to_stay_open() -> None:
+    from torch.export import Dim
+    from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+
+    rows, columns = Dim("rows", max=100), Dim("columns")
+    x, y = torch.randn(5, 4), torch.randn(4, 6)
+    graph, _ = stator.export(keeps_open, dynamic_shapes=({0: rows}, {1: columns}))(x, y)
+    for n, m in ((2, 3), (7, 7)):
+        a, b = torch.randn(n, 4), torch.randn(4, m)
+        torch.testing.assert_close(graph(a, b), a @ b)
+    with pytest.raises(ConstraintViolationError, match="rows"):
+        stator.export(fixes, dynamic_shapes=({0: rows},))(torch.ones(3, 2))
+    other = Dim("other")
+    with pytest.raises(ConstraintViolationError, match="other"):
+        stator.export(keeps_open, dynamic_shapes=({1: other}, None))(x, y)
+    with pytest.raises(ConstraintViolationError):
+        stator.export(lambda a, b: a + b, dynamic_shapes=({0: rows}, {0: other}))(x, x + 1)

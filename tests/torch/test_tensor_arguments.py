@@ -1,5 +1,7 @@
 """Tensors and modules as arguments: other objects are served alike, one and the same object is noticed."""
 
+from typing import Any
+
 import stator
 import torch
 
@@ -43,3 +45,23 @@ def test_batch_norm_of_several_modules_updates_each_ones_own_statistics() -> Non
             assert torch.equal(compiled(ours, x), plain(x))
         assert all(torch.equal(a, b) for a, b in zip(ours.buffers(), plain.buffers(), strict=True))
     assert len(stator.cache_entries(compiled)) == 2
+
+
+def test_tensors_of_the_call_in_sets_and_as_keys() -> None:
+    """Which of them are one is guarded; their identities tell them apart, and may not leave the capture."""
+
+    def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[Any, ...]:
+        both = {x, y}
+        names = {x: "x", y: "y"}
+        return x + 1 if z in both else x, len(both), names[x], id(x) == id(y), z in names
+
+    compiled = stator.compile(function, backend="native", fullgraph=True)
+    a, b, c = torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)
+    for given in ((a, b, c), (a, b, a), (a, a, b), (b, a, a), (a, b, c)):
+        found, wanted = compiled(*given), function(*given)
+        assert torch.equal(found[0], wanted[0])
+        assert found[1:] == wanted[1:]
+    assert compiled(c, b, a)[1:] == function(c, b, a)[1:]
+    plain = stator.compile(lambda x: (id(x), x + 1), backend="native")
+    assert plain(a)[0] == id(a)
+    assert plain(b)[0] == id(b)

@@ -1,6 +1,7 @@
 // src/backends/fx/fx_program.cpp: hands the graph to a Python backend and calls what it gives back.
 #include "backends/fx/fx_program.h"
 
+#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -13,10 +14,16 @@
 #include "backends/run_recovery.h"
 #include "core/ir/print.h"
 #include "core/shape/text.h"
+#include "torch/guards/tensor_guard.h"
 #include "torch/tracing/thread_state.h"
 
 namespace stator::fx {
 namespace {
+
+bool is_of_subclass(const at::Tensor& tensor) {
+  const auto object = Ref<>::steal(THPVariable_Wrap(tensor));
+  return object && !is_plain_tensor_type(Py_TYPE(object.get()));
+}
 
 InputOverlap overlap_of(const Session& session) {
   std::vector<at::Tensor> tensors;
@@ -38,6 +45,9 @@ class FxProgram final : public TensorProgram {
         // Nodes that run in their order see every write.
         overlap_(session_->changes_tensors ? std::nullopt : std::optional(overlap_of(*session_))) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
+    for (size_t i = 0; i < session_->inputs.size(); i++) {
+      if (is_of_subclass(session_->inputs[i].tensor)) subclasses_.push_back(i);
+    }
     session_->inputs.clear();  // tensors die where the program lets them die
   }
 
@@ -52,7 +62,7 @@ class FxProgram final : public TensorProgram {
       if (c10::GradMode::is_enabled() != grad) c10::GradMode::set_enabled(grad);
       return false;
     };
-    const Ref<> result = call(inputs, bindings);
+    const Ref<> result = subclasses_.empty() ? call(inputs, bindings) : call_plainly(inputs, bindings);
     if (!result) {
       failure.of_backend = true;
       failure.untouched = traces_.first == SIZE_MAX;
@@ -87,6 +97,23 @@ class FxProgram final : public TensorProgram {
   PyObject* graph_module() const override { return module_.get(); }
 
  private:
+  // What the classes of inputs make of operators is in the graph already: it is run on plain tensors. Where
+  // nodes change what an input is, on the inputs themselves, which torch then treats as plain ones.
+  Ref<> call_plainly(PyObject* const* inputs, const shape::Bindings& bindings) const {
+    using at::impl::PythonTorchFunctionTLS, at::impl::TorchFunctionDisabledState;
+    const auto state = PythonTorchFunctionTLS::get_disabled_state();
+    if (state == TorchFunctionDisabledState::ENABLED)
+      PythonTorchFunctionTLS::set_disabled_state(TorchFunctionDisabledState::SUBCLASSES_DISABLED);
+    std::vector<PyObject*> given(inputs, inputs + inputs_);
+    std::vector<Ref<>> plain;
+    for (size_t i = 0; i < subclasses_.size() && !session_->changes_tensors; i++) {
+      plain.push_back(Ref<>::steal(THPVariable_Wrap(THPVariable_Unpack(inputs[subclasses_[i]]).alias())));
+      given[subclasses_[i]] = plain.back().get();
+    }
+    Ref<> result = call(given.data(), bindings);
+    PythonTorchFunctionTLS::set_disabled_state(state);
+    return result;
+  }
   Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
     if (symbols_ == 0 && reals_ == 0)
       return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
@@ -116,6 +143,7 @@ class FxProgram final : public TensorProgram {
   RunTraces traces_;
   std::optional<InputOverlap> overlap_;
   Py_ssize_t returned_ = 0;
+  std::vector<size_t> subclasses_;  // numbers of inputs that are instances of classes of the program's
 };
 
 // An operand of stator.fx.symbols.Symbols.real_comparisons.
@@ -159,8 +187,12 @@ void add_guards(shape::Context& shapes, const py::object& symbols) {
 std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session, PyObject* backend,
                                                const std::vector<std::string>& sources) {
   py::list examples;
-  for (const Session::Lifted& lifted : session->inputs)
-    examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(lifted.tensor)));
+  for (const Session::Lifted& lifted : session->inputs) {
+    const bool is_plain = !is_of_subclass(lifted.tensor);
+    const at::Tensor example =
+        is_plain ? lifted.tensor : lifted.tensor.detach().set_requires_grad(lifted.tensor.requires_grad());
+    examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(example)));
+  }
   const bool overlapping = !session->changes_tensors && overlap_of(*session).any();
   // A backend may not do without some floats: those are numbers of the graph that it is given then.
   Converted converted;

@@ -25,6 +25,11 @@ Ref<> Rebuild::make_shell(const Step& step, const std::vector<Ref<>>& tensors,
                           PyObject* const* arguments) const {
   switch (step.kind) {
     case Kind::tensor:
+      // Of a class of the program's.
+      if (step.object &&
+          reinterpret_cast<PyObject*>(Py_TYPE(tensors[step.tensor].get())) != step.object.get() &&
+          PyObject_SetAttrString(tensors[step.tensor].get(), "__class__", step.object.get()) < 0)
+        return {};
       return tensors[step.tensor];
     case Kind::number:
       return new_number(tensors[step.tensor]);

@@ -14,6 +14,8 @@
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/plain_key.h"
+#include "capture/recording/reads.h"
+#include "capture/recording/tensor_classes.h"
 #include "capture/recording/unread_value.h"
 
 namespace stator {
@@ -135,6 +137,12 @@ size_t Rebuild::describe(PyObject* value, Capture& capture) {
     step.kind = recording.domain.is_tensor(value) ? Kind::tensor : Kind::number;
     // A number that was only written somewhere is held by nobody once the writes are undone.
     if (!recording.domain.is_tensor(value)) step.object = Ref<>::share(value);
+    // An instance of a class of the program's is made one after the run.
+    if (recording.domain.is_tensor(value) && is_fresh(recording, value) &&
+        is_tensor_subclass(Py_TYPE(value))) {
+      if (!read_type(capture.recording, Py_TYPE(value))) return kStopped;
+      step.object = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+    }
     step.tensor = capture.tensors.size();
     capture.tensors.push_back(value);
     return add_tensor_attributes(index, value, capture) ? index : kStopped;

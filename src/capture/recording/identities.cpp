@@ -83,6 +83,11 @@ bool read_identity(Recording& recording, PyObject* object) {
   if (!want_tuple_by_identity(recording, object)) return false;
   if (recording.domain.is_symbolic(object))
     return stop(recording, BreakCode::kSymbolicNumber, "the identity of a number");
+  // Which tensors of the call are one is guarded always, and what stands for them is as many objects.
+  if (recording.given_tensors.contains(object)) {
+    recording.known.identities.insert(reinterpret_cast<size_t>(object));
+    return true;
+  }
   if (is_of_call(recording, object) && !is_fresh(recording, object))
     return stop(recording, BreakCode::kUnguardable,
                 "the identity of an argument that is known by its contents");

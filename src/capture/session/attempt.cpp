@@ -365,7 +365,7 @@ bool CaptureAttempt::seal() {
   for (const auto& argument : recording_.arguments.roots) argument->forget_call();
   entry_->arguments_ = std::move(recording_.arguments.roots);
   return entry_->guards_.seal(domain_, recording_.arguments.tensors) ||
-         give_up(BreakCode::kUnguardable, "another thread changed what the capture read");
+         give_up(BreakCode::kUnguardable, std::string(kChangedMeanwhile));
 }
 
 // With what the backend relied on.

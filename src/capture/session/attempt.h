@@ -4,12 +4,17 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "capture/session/entry.h"
 
 namespace stator {
+
+// Why an attempt is given up that is worth another one: another thread wrote to it, or code that runs beside
+// a capture (torch looks an operator up for the first time).
+inline constexpr std::string_view kChangedMeanwhile = "another thread changed what the capture read";
 
 class CaptureAttempt {
  public:

@@ -22,6 +22,8 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   // whether it is captured may be made once more with the other answer.
   std::unordered_set<PyObject*> by_identity;
   std::unordered_set<std::string> modules;
+  constexpr int kMostChanges = 3;
+  int changes = 0;
   std::optional<CaptureStop> first_answer;  // what stopped the capture that was told the first one
   for (;;) {
     std::string module;
@@ -47,6 +49,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
         return entry;
       }
       why = attempt.stopped();
+      if (why.detail == kChangedMeanwhile && changes++ < kMostChanges) continue;
       module = attempt.wanted_import();
       // What raises when it is told what eager code is told, raises; an error that is set is the backend's.
       is_last = first_answer || !capture->has_other_answer() || why.code == BreakCode::kException ||

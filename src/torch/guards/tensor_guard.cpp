@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "capture/cpython/module_attribute.h"
+#include "capture/cpython/python_class.h"
 #include "capture/guards/dynamism.h"
 #include "torch/tracing/session.h"
 
@@ -32,6 +33,8 @@ std::shared_ptr<bool> offset_read(const at::Tensor& tensor) {
 class MetadataGuard : public TensorGuard {
  public:
   explicit MetadataGuard(PyObject* object) : type_(Py_TYPE(object)) {
+    if (!is_plain_tensor_type(type_))
+      alive_ = Ref<>::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(type_), nullptr));
     const at::Tensor& tensor = THPVariable_Unpack(object);
     const auto* impl = tensor.unsafeGetTensorImpl();
     keys_ = impl->key_set();
@@ -46,7 +49,7 @@ class MetadataGuard : public TensorGuard {
   }
 
   uint64_t changed_sizes(PyObject* object) const override {
-    if (Py_TYPE(object) != type_) return 0;
+    if (!is_of_type(object)) return 0;
     const at::Tensor& tensor = THPVariable_Unpack(object);
     if (!is_alike(tensor) || tensor.dim() != static_cast<int64_t>(sizes_.size())) return 0;
     uint64_t changed = 0;
@@ -73,6 +76,11 @@ class MetadataGuard : public TensorGuard {
   }
 
  protected:
+  // A class of the program's may be gone, and another one have its address.
+  bool is_of_type(PyObject* object) const {
+    return Py_TYPE(object) == type_ &&
+           (!alive_ || PyWeakref_GET_OBJECT(alive_.get()) == reinterpret_cast<PyObject*>(type_));
+  }
   bool is_alike(const at::Tensor& tensor) const {
     const auto* impl = tensor.unsafeGetTensorImpl();
     return impl->key_set() == keys_ && impl->dtype() == dtype_ && impl->device() == device_ &&
@@ -84,6 +92,7 @@ class MetadataGuard : public TensorGuard {
   virtual bool is_stride_number(size_t) const { return true; }
 
   PyTypeObject* type_;
+  Ref<> alive_;                           // a weak reference to it, where it is a class of the program's
   std::vector<int64_t> sizes_, strides_;  // as they were at the capture
 
  private:
@@ -109,7 +118,7 @@ class StaticGuard final : public MetadataGuard {
   using MetadataGuard::MetadataGuard;
 
   bool holds(PyObject* object, shape::Bindings&) const override {
-    if (Py_TYPE(object) != type_) return false;
+    if (!is_of_type(object)) return false;
     const at::Tensor& tensor = THPVariable_Unpack(object);
     const auto* impl = tensor.unsafeGetTensorImpl();
     return impl->sizes().equals(sizes_) && impl->strides().equals(strides_) && is_alike(tensor);
@@ -141,7 +150,7 @@ class SymbolicGuard final : public MetadataGuard {
   }
 
   bool holds(PyObject* object, shape::Bindings& bindings) const override {
-    if (Py_TYPE(object) != type_) return false;
+    if (!is_of_type(object)) return false;
     const at::Tensor& tensor = THPVariable_Unpack(object);
     const auto* impl = tensor.unsafeGetTensorImpl();
     const auto sizes = impl->sizes(), strides = impl->strides();
@@ -192,10 +201,20 @@ bool is_plain_tensor_type(PyTypeObject* type) {
   return reinterpret_cast<PyObject*>(type) == parameter_class;
 }
 
+// A class of the program's over torch.Tensor, all of whose behaviour is Python code: a tracer can be made one
+// of its instances, and is then treated by torch as the program wants it (__torch_function__).
+static bool is_python_subclass(PyTypeObject* type) {
+  const auto* base = reinterpret_cast<PyTypeObject*>(THPVariableClass);
+  return PyType_IsSubtype(type, const_cast<PyTypeObject*>(base)) &&
+         type->tp_basicsize == base->tp_basicsize && type->tp_dictoffset == base->tp_dictoffset &&
+         cpython::is_python_class(type);
+}
+
 static bool can_be_guarded(PyObject* object) {
-  if (!is_plain_tensor_type(Py_TYPE(object))) return false;
+  if (!is_plain_tensor_type(Py_TYPE(object)) && !is_python_subclass(Py_TYPE(object))) return false;
   const at::Tensor& tensor = THPVariable_Unpack(object);
-  return tensor.layout() == c10::kStrided && !tensor.unsafeGetTensorImpl()->is_python_dispatch();
+  // In this order: such a tensor calls code of its class's for its layout.
+  return !tensor.unsafeGetTensorImpl()->is_python_dispatch() && tensor.layout() == c10::kStrided;
 }
 
 void note_offset_read(const at::Tensor& tensor) { *offset_read(tensor) = true; }

@@ -120,7 +120,11 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
       result = {};
     }
   }
-  if (info.composite_explicit && !has_out(info)) {
+  // An operator of a library may have its kernel in Python, which is no part of the program; where it says
+  // what comes out of it, that is asked.
+  const bool is_told =
+      !info.name.starts_with("aten::") && info.handle.hasKernelForDispatchKey(c10::DispatchKey::Meta);
+  if (info.composite_explicit && !has_out(info) && !is_told) {
     // Lists are worked off element by element: so flow their gradients. Other kernels run below autograd.
     const bool elementwise = info.name.rfind("aten::_foreach_", 0) == 0;
     try {

@@ -129,13 +129,16 @@ Ref<> record(Session& session, const py::object& call, const py::object& result,
 }  // namespace
 
 Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* arguments, std::string& why) {
-  // A compiler would follow its backward, and bake in what that reads.
-  if (!session.changes_tensors) {
-    why = "the backend compiles what it is given, backward included";
-    return {};
-  }
   try {
     std::optional<OwnPython> own(&session);
+    // A compiler follows its backward, and bakes in what that reads.
+    if (!session.changes_tensors &&
+        !imported("stator.runtime.custom_gradients")
+             .attr("is_self_contained")(py::handle(reinterpret_cast<PyCFunctionObject*>(apply)->m_self))
+             .cast<bool>()) {
+      why = "the backend compiles what it is given, and its code reads variables from outside of it";
+      return {};
+    }
     const py::module_ opaque = imported("stator.runtime.allowed_call");
     const py::object function =
         opaque.attr("Apply")(py::handle(reinterpret_cast<PyCFunctionObject*>(apply)->m_self));
