@@ -4,6 +4,9 @@
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "backends/fx/input_overlap.h"
 #include "backends/openxla/emit/border.h"
@@ -29,6 +32,8 @@ class DirectProgram final : public TensorProgram {
   bool run(PyObject* const* inputs, const shape::Bindings& /*bindings*/, std::vector<Ref<>>& outputs,
            RunFailure& failure) const override {
     try {
+      // A forked child has none of XLA's threads: eager code runs there.
+      if (getpid() != process_) throw std::runtime_error("XLA cannot be called in a forked process");
       std::vector<at::Tensor> tensors;
       tensors.reserve(executable_.input_count());
       for (size_t i = 0; i < executable_.input_count(); ++i) tensors.push_back(THPVariable_Unpack(inputs[i]));
@@ -47,7 +52,6 @@ class DirectProgram final : public TensorProgram {
     } catch (...) {
       // Until the results are there nothing was written.
       failure.untouched = !failure.of_backend;
-      failure.of_backend = true;
       torch::translate_exception_to_python(std::current_exception());
       return false;
     }
@@ -66,26 +70,26 @@ class DirectProgram final : public TensorProgram {
   pass::FunctionalForm form_;
   mutable Executable executable_;  // keeps buffers; guarded by the GIL
   fx::InputOverlap overlap_;
+  pid_t process_ = getpid();
 };
 
 // Values of no gradient and of plain sizes, all on the CPU.
-bool is_plain(const ir::Graph& graph) {
+std::optional<std::string> not_plain(const ir::Graph& graph) {
+  const auto is_symbolic = [](const shape::Dim& dim) { return dim.is_expr(); };
   for (size_t i = 0; i < graph.value_count(); ++i) {
     const ir::Value& value = graph.value(static_cast<ir::ValueId>(i));
-    if (value.kind == ir::ValueKind::kUndefined) continue;
-    if (value.kind != ir::ValueKind::kTensor && value.kind != ir::ValueKind::kNone) return false;
-    const bool of_parameter = value.node == ir::NodeId::kNone;
-    if (value.requires_grad() && !of_parameter) return false;
-    if ((value.flags & (ir::kConjugate | ir::kNegative)) != 0) return false;
-    if (value.device.type != ir::DeviceType::kCpu) return false;
-    for (const shape::Dim& dim : graph.sizes(value)) {
-      if (dim.is_expr()) return false;
-    }
-    for (const shape::Dim& dim : graph.strides(value)) {
-      if (dim.is_expr()) return false;
-    }
+    if (value.kind == ir::ValueKind::kUndefined || value.kind == ir::ValueKind::kNone) continue;
+    if (value.kind != ir::ValueKind::kTensor) return "a value that is no tensor";
+    // Parameters may require one, and come back as they are from conversions to their own type.
+    const bool is_given = value.node == ir::NodeId::kNone || value.alias == ir::AliasKind::kSame;
+    if (value.requires_grad() && !is_given) return "gradients";
+    if ((value.flags & (ir::kConjugate | ir::kNegative)) != 0) return "a conjugate view";
+    if (value.device.type != ir::DeviceType::kCpu) return "another device";
+    if (std::ranges::any_of(graph.sizes(value), is_symbolic) ||
+        std::ranges::any_of(graph.strides(value), is_symbolic))
+      return "a symbolic size";
   }
-  return true;
+  return {};
 }
 
 // A result with gaps, or at an offset, is a view of something larger: AOT autograd makes it one.
@@ -100,20 +104,36 @@ bool returns_compact(const ir::Graph& original) {
 
 }  // namespace
 
+// Why the graph cannot go to the emitter as it was captured; nothing if it can.
+static std::optional<std::string> obstacle(const Session& session) {
+  if (session.changes_tensors || session.has_read) return "it changes tensors' attributes or reads numbers";
+  if (auto reason = not_plain(session.graph)) return reason;
+  if (!returns_compact(session.graph)) return "a result is a view of something larger";
+  return {};
+}
+
 std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session>& session,
                                                    PyObject* backend) {
   if (!PyObject_HasAttrString(backend, "compile_stablehlo")) return nullptr;
-  const ir::Graph& graph = session->graph;
-  if (!is_plain(graph) || !returns_compact(graph) || session->changes_tensors || session->has_read)
+  const auto refuse = [backend](const std::string& reason) {
+    py::handle(backend).attr("not_direct")(reason);
     return nullptr;
+  };
+  if (const auto reason = obstacle(*session)) return refuse(*reason);
   std::vector<at::Tensor> tensors;
   for (const Session::Lifted& lifted : session->inputs) tensors.push_back(lifted.tensor);
-  fx::InputOverlap overlap(graph, tensors);
-  if (overlap.matters() && !overlap.none()) return nullptr;
-  auto form = pass::functional_form(graph);
-  if (!form) return nullptr;
+  fx::InputOverlap overlap(session->graph, tensors);
+  if (overlap.matters() && !overlap.none()) return refuse("a written input shares memory with another");
+  auto form = pass::functional_form(session->graph);
+  if (!form) return refuse(form.error());
   const auto text = emit(form->graph, {});
-  if (!text) return nullptr;
+  if (!text) {
+    const ir::Graph& graph = form->graph;
+    const size_t node = text.error().node;
+    const std::string name =
+        node < graph.nodes().size() ? graph.op_of(graph.nodes()[node]).name : "the results";
+    return refuse(name + ": " + text.error().reason);
+  }
   const py::object made = py::handle(backend).attr("compile_stablehlo")(*text, "cpu");
   if (made.is_none()) return nullptr;
   const auto shared = [&](const char* name) { return Ref<>::share(py::object(made.attr(name)).ptr()); };

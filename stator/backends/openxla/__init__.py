@@ -3,6 +3,7 @@
 What is loaded here must not import torch or jaxlib: both are optional, the backends always registered.
 """
 
+import logging
 from typing import Any
 
 from stator.backends.registry import register_backend, register_experimental_backend
@@ -39,6 +40,11 @@ def _compile_stablehlo(stablehlo: str, device_type: str) -> Any:
     return compile_stablehlo(stablehlo, device_type)
 
 
+def _not_direct(reason: str) -> None:
+    logging.getLogger("stator.openxla").info("this graph goes through AOT autograd: %s", reason)
+
+
 setattr(openxla_eval, "compile_stablehlo", _compile_stablehlo)  # noqa: B010
+setattr(openxla_eval, "not_direct", _not_direct)  # noqa: B010
 setattr(openxla, "reset", _reset)  # noqa: B010
 setattr(openxla_eval, "reset", _reset)  # noqa: B010

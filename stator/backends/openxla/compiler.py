@@ -1,11 +1,14 @@
 """From a captured graph to a callable: AOT autograd makes it functional, program.py gives it to XLA."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from stator.backends.openxla.decompositions import table
 from stator.backends.openxla.program import compile_functional
+
+log = logging.getLogger("stator.openxla")
 
 
 def compile_graph(gm: torch.fx.GraphModule, example_inputs: list[Any], **options: Any) -> Callable[..., Any]:
@@ -26,16 +29,22 @@ def _is_concrete(example: Any) -> bool:
 def _compile(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
     from torch._functorch.aot_autograd import aot_module_simplified
     from torch._functorch.partitioners import min_cut_rematerialization_partition
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
-    compiled: Callable[..., Any] = aot_module_simplified(
-        gm,
-        inputs,
-        fw_compiler=compile_functional,
-        bw_compiler=compile_functional,
-        inference_compiler=compile_functional,
-        partition_fn=min_cut_rematerialization_partition,
-        decompositions=table(),
-    )
+    try:
+        compiled: Callable[..., Any] = aot_module_simplified(
+            gm,
+            inputs,
+            fw_compiler=compile_functional,
+            bw_compiler=compile_functional,
+            inference_compiler=compile_functional,
+            partition_fn=min_cut_rematerialization_partition,
+            decompositions=table(),
+        )
+    except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        # The capture could follow what AOT autograd cannot: sizes and branches that depend on values.
+        log.warning("a graph runs outside XLA: the result of %s depends on values", error.func)
+        return gm.forward
     return compiled
 
 

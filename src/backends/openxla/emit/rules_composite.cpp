@@ -120,15 +120,23 @@ Outputs plain_convolution(const Call& c) {
   throw Unsupported{"padding by name"};
 }
 
+Outputs named_padding_convolution(const Call& c) {
+  const std::string_view padding = c.string("padding", "valid");
+  if (padding != "valid") throw Unsupported{"padding by name"};
+  return convolution(c);
+}
+
+Outputs whole_max_pool2d(const Call& c) { return {max_pool2d(c)[0]}; }
+
 // Windows of one size; torch's own for sizes that do not divide differ from place to place.
-Outputs adaptive_avg_pool2d(const Call& c) {
+static Outputs adaptive_avg_pool(const Call& c, int64_t spatial) {
   Builder& b = c.b;
   const Tensor x = c.operand("self", accumulation_type(c.result_dtype()));
   const Dims result = c.result_dims();
   Dims split, inner;
   double count = 1;
   for (int64_t i = 0; i < x.rank(); ++i) {
-    if (i < x.rank() - 2) {
+    if (i < x.rank() - spatial) {
       split.push_back(x.dims[at(i)]);
       continue;
     }
@@ -143,6 +151,9 @@ Outputs adaptive_avg_pool2d(const Call& c) {
   return {b.div(total, b.like(total, count))};
 }
 
+Outputs adaptive_avg_pool1d(const Call& c) { return adaptive_avg_pool(c, 1); }
+Outputs adaptive_avg_pool2d(const Call& c) { return adaptive_avg_pool(c, 2); }
+
 // -- Copies of elements
 
 Outputs repeat_interleave(const Call& c) {
@@ -154,6 +165,36 @@ Outputs repeat_interleave(const Call& c) {
   dims.insert(dims.begin() + dim + 1, c.integer("repeats"));
   for (int64_t i = 0; i < x.rank(); ++i) positions.push_back(i <= dim ? i : i + 1);
   return {b.reshape(b.broadcast(x, dims, positions), c.result_dims())};
+}
+
+Outputs diff(const Call& c) {
+  Builder& b = c.b;
+  if (c.integer("n", 1) != 1) throw Unsupported{"differences of differences"};
+  std::vector<Tensor> parts;
+  for (const char* name : {"prepend", "self", "append"}) {
+    if (c.has(name)) parts.push_back(b.convert(c.tensor(name), c.result_dtype()));
+  }
+  const int64_t dim = c.wrapped(c.integer("dim", -1), parts[0].rank());
+  const Tensor x = b.concat(parts, dim);
+  const int64_t size = x.dims[at(dim)];
+  if (size < 2) return {b.full(x.dtype, c.result_dims(), 0)};
+  const Tensor later = b.slice_dim(x, dim, 1, size), earlier = b.slice_dim(x, dim, 0, size - 1);
+  return {x.dtype == DType::kBool ? b.binary("xor", later, earlier) : b.sub(later, earlier)};
+}
+
+// Windows of one dimension, as a new last one: their places are known numbers.
+Outputs unfold(const Call& c) {
+  Builder& b = c.b;
+  const Tensor x = c.tensor("self");
+  if (x.rank() == 0) throw Unsupported{"no dimensions"};
+  const int64_t dim = c.dim("dimension", x.rank()), step = c.integer("step");
+  const Dims dims = c.result_dims();
+  if (product(dims) == 0) throw Unsupported{"no elements"};
+  std::vector<Tensor> coordinates;
+  for (int64_t i = 0; i < x.rank(); ++i) coordinates.push_back(b.iota(DType::kI64, dims, i));
+  const Tensor start = b.mul(coordinates[at(dim)], b.full(DType::kI64, dims, step));
+  coordinates[at(dim)] = b.add(start, b.iota(DType::kI64, dims, x.rank()));
+  return {at_coordinates(b, x, coordinates)};
 }
 
 Outputs pad(const Call& c) {

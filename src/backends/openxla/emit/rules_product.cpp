@@ -52,13 +52,10 @@ static Dims per_dimension(const Dims& given, int64_t count) {
 static Convolution convolution_of(const Call& c, const Tensor& x, DType result) {
   const int64_t n = x.rank() - 2;
   if (is_complex(result)) throw Unsupported{"complex numbers"};
-  return {accumulation_type(result),
-          n,
-          c.integer("groups"),
-          per_dimension(c.ints("stride"), n),
-          per_dimension(c.ints("padding"), n),
-          per_dimension(c.ints("dilation"), n),
-          c.flag("transposed")};
+  return {accumulation_type(result), n, c.integer("groups"), per_dimension(c.ints("stride"), n),
+          // By a name only where it means none.
+          c.string("padding", "").empty() ? per_dimension(c.ints("padding"), n) : repeated(n, 0),
+          per_dimension(c.ints("dilation"), n), c.flag("transposed")};
 }
 
 static std::string spatial(int64_t n) {
