@@ -19,7 +19,7 @@ class Backward:
         del tensors[:]
         for leaf in leaves:
             leaf.grad = None
-        torch.autograd.Variable._execution_engine.run_backward(  # type: ignore[attr-defined]
+        torch.autograd.Variable._execution_engine.run_backward(
             roots, given, self.keeps_graph, False, (), allow_unreachable=True, accumulate_grad=True
         )
         return [leaf.grad for leaf in leaves]

@@ -1,4 +1,4 @@
-"""Programs that need a process of their own; each prints `done`. Run by test_openxla_processes.py with a name."""
+"""Programs for test_openxla_processes.py that need a process of their own; each prints `done`."""
 
 import os
 import re

@@ -9,8 +9,8 @@
 
 namespace stator {
 
-// Whether the class of a tensor is none of torch's own. Its methods are called by C code, and its instances come
-// out of a run as plain tensors.
+// Whether the class of a tensor is none of torch's own. Its methods are called by C code, and its instances
+// come out of a run as plain tensors.
 inline bool is_tensor_subclass(PyTypeObject* type) {
   static PyObject* const name = PyUnicode_InternFromString("__module__");
   if (!cpython::is_python_class(type)) return false;

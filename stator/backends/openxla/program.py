@@ -19,8 +19,8 @@ hlo_log = logging.getLogger("stator.stablehlo")
 Value = tuple[torch.fx.Node, int]
 
 counts = {"programs": 0, "uses": 0, "direct": 0, "outside": 0}
-"""Since the process began: programs compiled by XLA; graphs, or parts of them, that use one; those of them that
-went to the emitter as they were captured; operators left to torch."""
+"""Since the process began: programs compiled by XLA; graphs, or parts of them, that use one; those of them
+that went to the emitter as they were captured; operators left to torch."""
 
 
 def compile_functional(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:

