@@ -219,13 +219,15 @@ void GuardSet::read(PyObject* dict_object, PyObject* key, PyObject* value) {
   guard.reads.push_back({HeldKey(key), expect(value)});
 }
 
+// A guard on the whole dictionary leaves out values that were written before anybody read them.
 bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {
   const auto found = seen_.find({kind_number<DictGuard>, {dict}});
   if (found == seen_.end()) return false;
-  const auto* guard = &std::get<DictGuard>(guards_[found->second]);
-  if (guard->whole || reads_.contains({dict, key})) return true;
-  for (const DictGuard::Read& read : guard->reads) {
-    if (PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1) return true;
+  if (reads_.contains({dict, key})) return true;
+  PyObject* const anything = ExpectedValue::anything().object;
+  for (const DictGuard::Read& read : std::get<DictGuard>(guards_[found->second]).reads) {
+    if (read.key.get() == key || PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1)
+      return read.value.object != anything;
   }
   return false;
 }
