@@ -1,4 +1,4 @@
-"""Warnings of torch's kernels in captured code: Python's own, at the program's line, under the caller's filters."""
+"""Warnings of torch's kernels in captured code: Python's own, at the program's line, under its filters."""
 
 import warnings
 from collections.abc import Callable

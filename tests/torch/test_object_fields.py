@@ -1,4 +1,4 @@
-"""What C code reads of an object past every lookup, and what it may not find changed: fields and constants."""
+"""What C code reads of an object past every lookup, and what keeps its identity: fields, constants."""
 
 import collections
 import functools
@@ -18,7 +18,14 @@ def compiled_of(function: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "read", [lambda d: f"{d}", lambda d: "%s" % (d,), lambda d: d.copy(), repr, lambda d: d | {"b": 1}]
+    "read",
+    [
+        lambda d: f"{d}",
+        lambda d: "%s" % (d,),  # noqa: UP031
+        lambda d: d.copy(),
+        repr,
+        lambda d: d | {"b": 1},
+    ],
 )
 @pytest.mark.parametrize("place", ["argument", "global"])
 def test_the_factory_of_a_defaultdict(read: Any, place: str) -> None:
@@ -57,7 +64,7 @@ def test_a_key_that_is_written_as_it_was_is_written_again() -> None:
     OUT.clear()
     for value in (False, False, True, True, False, False, True):
         compiled(X, value)
-        assert OUT == {"k": value}
+        assert {"k": value} == OUT
 
 
 def test_looking_at_a_partial_gives_it_no_dictionary() -> None:

@@ -9,9 +9,9 @@ namespace stator::cpython {
 
 // Where the object keeps its dictionary; nullptr for objects without one, or with an error set. Attributes of
 // Python's classes may lie inside of the object: their dictionary is made. Objects of C types (a partial, a
-// function) tell C code whether they have one yet: theirs is left as it is, and may be null. From 3.13 on a dictionary may share the values that lie inside the object, and attribute
-// writes go past it: a key that is no string makes it a table of its own, and stays no longer than that
-// takes.
+// function) tell C code whether they have one yet: theirs is left as it is, and may be null. From 3.13 on a
+// dictionary may share the values that lie inside the object, and attribute writes go past it: a key that is
+// no string makes it a table of its own, and stays no longer than that takes.
 inline PyObject** noticing_dict(PyObject* object) {
   PyObject** slot = _PyObject_GetDictPtr(object);
   if (slot == nullptr) return nullptr;

@@ -25,7 +25,8 @@ void GuardSet::ask_for_notices() {
       if (dicts_.add(dict->dict)) notices_[i] = 0;
     } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
       // It lives for as long as its dictionary is as it was. Nobody tells when an object gets its first one.
-      if (object->holder == nullptr || (object->dict_slot != nullptr && object->dict == nullptr) || !reads_key(object->holder, object->holder_key) ||
+      if (object->holder == nullptr || (object->dict_slot != nullptr && object->dict == nullptr) ||
+          !reads_key(object->holder, object->holder_key) ||
           !ObjectNotices::tell_of(object->object, object->dict_slot != nullptr))
         continue;
       notices_[i] = 0;
