@@ -164,6 +164,11 @@ void GuardSet::add(Guard guard, PyObject* subject, LineId line) {
 void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
   Changes changes(domain, varying, texts_);
   for (size_t i = 0; i < guards_.size(); i++) {
+    // Nothing is asked of an object that may have died, nor of what it held; of a tuple its guard knows what
+    // that was.
+    const bool knows_the_rest = std::holds_alternative<TupleGuard>(guards_[i]) ||
+                                std::holds_alternative<PinnedTensorGuard>(guards_[i]);
+    if (!knows_the_rest && changes.is_gone(static_cast<const PyObject*>(key_of(guards_[i]).address))) break;
     changes.look_at(sources_[i]);
     if (!stator::note_changes(const_cast<Guard&>(guards_[i]), changes)) break;
   }
