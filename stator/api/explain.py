@@ -114,11 +114,19 @@ class ExplainOutput:
             shown = ", ".join(str(op) for op in ops[:12]) + (", …" if len(ops) > 12 else "")
             asked = "" if told[i] is None else f" (is_compiling() was {told[i]})"
             lines.append(f"Graph {i + 1}: {len(ops)} operators{asked}: {shown}")
+        lines += self._guard_lines()
         for guard in self.recompiles:
             lines.append(f"Captured again, for this no longer held: {guard}")
         for name in self.left_to_python:
             lines.append(f"Runs without capture, for it has no operators: {name}")
         return "\n".join(lines)
+
+    def _guard_lines(self, most: int = 8) -> list[str]:
+        """Guards on arguments, which change most easily; the page has all of them."""
+        known = dict.fromkeys(self.out_guards)
+        shown = [guard for guard in known if guard.source.startswith("L[")][:most]
+        lines = [f"Guard: {guard}  (relied on at {guard.user_line})" for guard in shown]
+        return [*lines, f"… and {len(known) - len(shown)} more guards: out_guards"] if shown else lines
 
     def html(self, path: "str | os.PathLike[str] | None" = None) -> str:
         """The page with everything, in one file that needs nothing else; its text."""

@@ -64,6 +64,7 @@ def _function(number: int, output: ExplainOutput) -> dict[str, Any]:
     """What the template shows of one function."""
     captured = [entry for entry in output.entries if entry.nodes]
     longest = max((entry.seconds for entry in captured), default=0.0) or 1.0
+    source = excerpts(output)
     name, _, place = output.function.partition(" (")
     return {
         "id": f"f{number}",
@@ -72,7 +73,8 @@ def _function(number: int, output: ExplainOutput) -> dict[str, Any]:
         "output": output,
         "breaks": [_break(why) for why in output.break_reasons],
         "segments": [_segment(entry, longest, name) for entry in captured],
-        "excerpts": excerpts(output),
+        "excerpts": [each for each in source if each.is_own or each.has_work],
+        "passed": [each for each in source if not each.is_own and not each.has_work],
         "capture_seconds": sum(entry.seconds - entry.backend_seconds for entry in captured),
         "backend_seconds": sum(entry.backend_seconds for entry in captured),
         "served": sum(entry.hits for entry in captured),

@@ -53,12 +53,26 @@ class Excerpt:
     is_own: bool
     """Of the program; otherwise of a package that it uses."""
 
+    @property
+    def operators(self) -> int:
+        """In its lines."""
+        return sum(line.mark.operators for line in self.lines)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether operators or breaks are in it; otherwise captured code only passed through, or read."""
+        return any(line.mark.operators or line.mark.breaks for line in self.lines)
+
 
 def excerpts(output: ExplainOutput) -> list[Excerpt]:
-    """The functions that captured code or breaks are in: those of the program first, none of torch's."""
+    """The functions that captured code or breaks are in, those of the program first, none of torch's.
+
+    Those of packages come by the number of operators.
+    """
     marks = marks_of(output)
-    files = sorted({file for file, _ in marks if owner_of(file) < 2}, key=lambda file: (owner_of(file), file))
-    return [excerpt for file in files for excerpt in _of_file(file, marks)]
+    files = sorted({file for file, _ in marks if owner_of(file) < 2})
+    found = [excerpt for file in files for excerpt in _of_file(file, marks)]
+    return sorted(found, key=lambda each: (not each.is_own, 0 if each.is_own else -each.operators))
 
 
 def marks_of(output: ExplainOutput) -> dict[Place, Mark]:

@@ -37,11 +37,21 @@ def place_of(fn: Any) -> str:
     """`name (file:line)` of a callable."""
     function = getattr(fn, "__func__", fn)
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    code = getattr(function, "__code__", None)
+    code = _innermost_code(function)
     if code is None:  # a module, a callable object
         called: list[Any] = [getattr(type(fn), method, None) for method in ("forward", "__call__")]
-        code = next((each.__code__ for each in called if hasattr(each, "__code__")), None)
+        code = next(filter(None, map(_innermost_code, called)), None)
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else str(name)
+
+
+def _innermost_code(function: Any) -> Any:
+    """Of a decorated function the function itself: its lines are what the user knows."""
+    for _ in range(100):  # a cycle of wrappers has no innermost one
+        wrapped = getattr(function, "__wrapped__", None)
+        if wrapped is None:
+            break
+        function = wrapped
+    return getattr(function, "__code__", None)
 
 
 @functools.cache

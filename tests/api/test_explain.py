@@ -100,6 +100,14 @@ def test_the_share_that_was_captured() -> None:
     assert f"Captured: {output.captured_share:.0%}" in str(output)
 
 
+def test_guards_as_text() -> None:
+    """Of the arguments, with the line that relied on them; the others are counted."""
+    output = stator.explain(program)(X)
+    line = f"{__file__}:{program.__code__.co_firstlineno} in program"
+    assert f'Guard: L["x"] is Tensor float [2, 3] strides [3, 1] on cpu  (relied on at {line})' in str(output)
+    assert "more guards: out_guards" in str(output)
+
+
 def test_what_was_called_so_far() -> None:
     compiled = stator.compile(lambda x, name: x.sin() * len(name), backend="native")
     for name in ("a", "bc", "bc"):
