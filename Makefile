@@ -31,9 +31,9 @@ build: $(VENV)/.ready $(BUILD)/build.ninja
 	@.ci/put-in-place $(VENV)
 	@$(call lock,$(BUILD)) $(NINJA) -C $(BUILD) --quiet -k 0
 
-## make demo           a transformer captured by Stator and by torch.compile, side by side
+## make demo           a Hugging Face model, a loop with breaks, a training step: Stator beside torch.compile
 .PHONY: demo
-demo: build
+demo: build $(VENV)/.models-ready
 	@$(PYTHON) examples/demo.py
 
 ## make test           C++ tests, then the Python tests
@@ -53,6 +53,12 @@ cpp-tests: build
 .PHONY: test-install
 test-install: build
 	@$(PYTHON) -m pytest -m install tests/api
+
+## make wheel          wheels in dist/ for CPython 3.11, 3.12 and 3.13 (those that are found), each tried with torch
+WHEELS ?= 3.11 3.12 3.13
+.PHONY: wheel
+wheel:
+	@for version in $(WHEELS); do .ci/make-wheel $$version || exit 1; done
 
 ## make test-pythons   the capture layer on CPython 3.11, 3.12 and 3.13, without torch
 # Environments of their own, so that the 3.11 run proves that torch is not needed.

@@ -1,67 +1,39 @@
-"""A transformer captured by Stator and by torch.compile, side by side: capture time, cost of a call, results.
+"""Three programs captured by Stator and by torch.compile, side by side: capture, cost of a call, results.
 
-    python examples/demo.py          (or: make demo)
+    python examples/demo.py [--calls N] [--page FILE]          (or: make demo)
 
 Both sides run the captured graph as it is (`native` here, `eager` there): what differs is the capture itself.
 """
 
+import argparse
+import logging
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from demo_programs import Program, programs
 
 import stator
 import torch
-from torch import nn
 
-CALLS = 200
-
-
-class Block(nn.Module):
-    """Attention and a small network, as every transformer has them."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.queries = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        self.network = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, length, width = x.shape
-        parts = self.queries(self.before(x)).view(batch, length, 3, self.heads, width // self.heads)
-        q, k, v = parts.permute(2, 0, 3, 1, 4)
-        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
-        return x + self.network(self.between(x))
-
-
-class Transformer(nn.Module):
-    """A language model of a few layers with random weights."""
-
-    def __init__(self, words: int = 1000, width: int = 64, layers: int = 12, heads: int = 4) -> None:
-        super().__init__()
-        self.words = nn.Embedding(words, width)
-        self.places = nn.Embedding(64, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        x = self.words(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
-        for block in self.blocks:
-            x = block(x)
-        return self.norm(x) @ self.words.weight.t()
+ROOT = Path(__file__).resolve().parent.parent
 
 
 class Measured(NamedTuple):
-    """One way to run the model."""
+    """One way to run a program."""
 
     first: float
-    again: float
+    """Seconds of the first call."""
     call: float
-    output: torch.Tensor
+    """Seconds of a later call, the median."""
+    operators: int
+    graphs: int
+    results: list[torch.Tensor]
+    """Of every call."""
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -71,18 +43,71 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(
-    compiled: Callable[[torch.Tensor], torch.Tensor], forget: Callable[[], object], ids: Any
-) -> Measured:
-    """The first capture, a capture in a warm process, and a call that hits."""
-    first = seconds(lambda: compiled(ids))
-    forget()
-    again = seconds(lambda: compiled(ids))
-    call = statistics.median(seconds(lambda: compiled(ids)) for _ in range(CALLS))
-    return Measured(first, again, call, compiled(ids))
+def measure(fn: Callable[..., Any], program: Program, calls: int, count: Callable[[], Any]) -> Measured:
+    """The first call, then `calls` later ones."""
+    results: list[torch.Tensor] = []
+
+    def call() -> None:
+        results.append(fn(*program.arguments).detach())
+
+    with torch.set_grad_enabled(program.needs_grad):
+        first = seconds(call)
+        later = statistics.median(seconds(call) for _ in range(calls))
+    return Measured(first, later, *count(), results)
 
 
-def show(rows: list[tuple[str, ...]], title: str, notes: list[str]) -> None:
+def eager_side(program: Program, calls: int) -> Measured:
+    """The plain program."""
+    return measure(program.make(), program, calls, lambda: (0, 0))
+
+
+def stator_side(program: Program, calls: int) -> tuple[Measured, Any]:
+    """Stator, and its compiled function."""
+    compiled = stator.compile(program.make(), backend="native")
+
+    def count() -> tuple[int, int]:
+        nodes = [entry.nodes for entry in stator.cache_entries(compiled) if entry.nodes]
+        return sum(nodes), len(nodes)
+
+    return measure(compiled, program, calls, count), compiled
+
+
+def torch_side(program: Program, calls: int) -> Measured:
+    """torch.compile."""
+    counts: list[int] = []
+
+    def counted(gm: torch.fx.GraphModule, inputs: Any) -> Any:
+        counts.append(sum(node.op.startswith("call_") for node in gm.graph.nodes))
+        return gm.forward
+
+    torch.compiler.reset()
+    fn = torch.compile(program.make(), backend=counted)
+    return measure(fn, program, calls, lambda: (sum(counts), len(counts)))
+
+
+def same(one: Measured, other: Measured) -> str:
+    """Whether every call gave the same bits."""
+    pairs = zip(one.results, other.results, strict=True)
+    return "same bits" if all(torch.equal(a, b) for a, b in pairs) else "DIFFERENT"
+
+
+def rows_of(eager: Measured, ours: Measured, theirs: Measured) -> list[tuple[str, ...]]:
+    """A table of one program."""
+
+    def ms(value: float) -> str:
+        return f"{1e3 * value:,.2f} ms"
+
+    return [
+        ("", "eager", "Stator (native)", "torch.compile (eager)"),
+        ("first call", ms(eager.first), ms(ours.first), ms(theirs.first)),
+        ("a later call", ms(eager.call), ms(ours.call), ms(theirs.call)),
+        ("operators in graphs", "", str(ours.operators), str(theirs.operators)),
+        ("graphs", "", str(ours.graphs), str(theirs.graphs)),
+        ("results", "", same(ours, eager), same(theirs, eager)),
+    ]
+
+
+def show(rows: list[tuple[str, ...]], title: str) -> None:
     """Print a table, with rich where it is installed."""
     try:
         from rich.console import Console
@@ -91,47 +116,47 @@ def show(rows: list[tuple[str, ...]], title: str, notes: list[str]) -> None:
         print(title)
         for row in rows:
             print("  " + " ".join(f"{cell:24}" for cell in row))
-        print("\n".join(notes))
         return
-    table = Table(*rows[0], title=title)
+    table = Table(*rows[0], title=title, title_justify="left", title_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
     for row in rows[1:]:
         table.add_row(*row)
-    console = Console()
-    console.print(table)
-    for note in notes:
-        console.print(note, markup=False, highlight=False)
+    Console().print(table, "")
 
 
 def main() -> int:
-    """Measure both, compare with eager, and exit with 1 when a result differs."""
-    torch.manual_seed(0)
+    """Measure all programs, compare with eager, and exit with 1 when a result differs."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--calls", type=int, default=100, help="later calls of each program")
+    parser.add_argument("--page", type=Path, default=ROOT / "build/demo.html", help="the page of explain")
+    given = parser.parse_args()
     torch.set_num_threads(1)
-    model, ids = Transformer().eval(), torch.randint(0, 1000, (2, 16))
-    with torch.no_grad():
-        wanted = model(ids)
-        eager = statistics.median(seconds(lambda: model(ids)) for _ in range(CALLS))
-        ours = stator.compile(model, backend="native")
-        stator_side = measure(ours, stator.reset, ids)
-        (entry,) = stator.cache_entries(ours)
-        torch_side = measure(torch.compile(model, backend="eager"), torch.compiler.reset, ids)
-    sides = (stator_side, torch_side)
-    same = [bool(torch.equal(side.output, wanted)) for side in sides]
-    times = [tuple(f"{1e3 * value:,.2f} ms" for value in side[:3]) for side in sides]
-    rows = [
-        ("", "eager", "Stator (native)", "torch.compile (eager)"),
-        ("first call", "", times[0][0], times[1][0]),
-        ("capture again, warm", "", times[0][1], times[1][1]),
-        ("a call that hits", f"{eager * 1e3:.2f} ms", times[0][2], times[1][2]),
-        ("result", "", *("same" if equal else "DIFFERENT" for equal in same)),
-    ]
-    title = f"A transformer of {len(model.blocks)} layers, torch {torch.__version__}, one thread"
-    notes = [
-        f"Stator's graph: {entry.nodes} operators, {len(entry.guards)} guards. The beginning:",
-        *[line for line in entry.graph.splitlines() if " = input " not in line][:4],
-        "  …",
-    ]
-    show(rows, title, notes)
-    return int(not all(same))
+    warnings.simplefilter("ignore")  # torch.compile warns of what the tables show
+    logging.disable(logging.WARNING)
+    print(f"torch {torch.__version__}, one thread; the same weights and inputs on every side\n")
+    compiled_ones, different = [], False
+    for program in programs():
+        eager = eager_side(program, given.calls)
+        ours, compiled = stator_side(program, given.calls)
+        theirs = torch_side(program, given.calls)
+        rows = rows_of(eager, ours, theirs)
+        show(rows, program.title)
+        different |= "DIFFERENT" in rows[-1][2]
+        compiled_ones.append(compiled)
+    print(f"What was captured, with breaks and guards: {write_page(given.page, compiled_ones)}")
+    return int(different)
+
+
+def write_page(path: Path, compiled: list[Any]) -> Path:
+    """The page of explain for all three programs."""
+    from stator.report.page import page
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page([stator.ExplainOutput.of(each) for each in compiled], "Stator: the demonstration"))
+    return path
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ from stator.api.interpreter import (  # noqa: E402
 from stator.api.iterations import cudagraph_mark_step_begin  # noqa: E402
 from stator.api.logs import set_logs, set_logs_by_environment  # noqa: E402
 from stator.api.marks import mark_dynamic, mark_static, maybe_mark_dynamic  # noqa: E402
+from stator.api.numpy_functions import wrap_numpy  # noqa: E402
 from stator.api.stance import set_stance  # noqa: E402
 from stator.backends import (  # noqa: E402
     BackendFailed,
@@ -129,4 +130,5 @@ __all__ = [
     "skip_code",
     "statistics",
     "uninstall",
+    "wrap_numpy",
 ]

@@ -60,6 +60,9 @@ class _Entry(TypedDict):
     seconds: float
     graph_module: Any
     told_captured: bool | None
+    node_stacks: list[list[_Frame]]
+    begins: _Frame | None
+    ends: _Frame | None
 
 class _Stop(TypedDict):
     code: str
@@ -67,6 +70,18 @@ class _Stop(TypedDict):
     hint: str
     detail: str
     stack: list[_Frame]
+
+class _Callee(TypedDict):
+    name: str
+    file: str | None
+    line: int
+    captures: int
+    hits: int
+    breaks: list[str]
+    entries: list[_Entry]
+    stops: list[_Stop]
+    misses: list[str]
+    left_to_python: bool
 
 @final
 class Marked(Wrapper[_P, _R]):
@@ -95,7 +110,7 @@ class Compiled(Wrapper[_P, _R]):
     @property
     def stops(self) -> list[_Stop]: ...
     @property
-    def callees(self) -> list[dict[str, Any]]: ...
+    def callees(self) -> list[_Callee]: ...
     @property
     def misses(self) -> list[str]: ...
     def skip(self) -> None: ...
@@ -104,7 +119,7 @@ class Compiled(Wrapper[_P, _R]):
     def reset(self) -> None: ...
 
 def mark_function(fn: _F, mark: str) -> _F: ...
-def substitute(original: Callable[..., Any], fn: Callable[..., Any]) -> None: ...
+def substitute(original: Callable[..., Any], fn: Callable[..., Any], type: type = ..., /) -> None: ...
 def set_stance(name: str) -> str: ...
 def set_process_stance(name: str) -> str: ...
 def configure(

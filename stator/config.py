@@ -5,7 +5,7 @@ import difflib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stator import _capture
 from stator.api import compiling
@@ -33,31 +33,42 @@ class Config:
     """What `torch.compiler.is_compiling()` gives in captured code: True, False (as in eager code), or "auto":
     False, and True where the capture breaks with the answer False and does not with the answer True."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        known = _TYPES.get(name)
-        if known is None:
+    if not TYPE_CHECKING:  # so that type checkers know the names above and no others
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            known = _TYPES.get(name)
+            if known is None:
+                raise AttributeError(_unknown(name))
+            choices = _CHOICES.get(name)
+            if choices is not None and not any(type(value) is type(one) and value == one for one in choices):
+                listed = ", ".join(map(repr, choices[:-1]))
+                raise ValueError(f"stator.config.{name} is {listed} or {choices[-1]!r}, not {value!r}")
+            if choices is None and (
+                not isinstance(value, known) or (known is int and isinstance(value, bool))
+            ):
+                raise TypeError(
+                    f"stator.config.{name} is of type {known.__name__}, not {type(value).__name__}: {value!r}"
+                )
+            object.__setattr__(self, name, value)
+            if name == "is_compiling":
+                compiling.tell_programs(value)
+            if name in _ENGINES:
+                _capture.configure(**{name: min(value, 2**31 - 1)})
+
+        def __getattr__(self, name: str) -> Any:  # only for names that are not there
+            if name.startswith("__"):
+                raise AttributeError(name)
             raise AttributeError(_unknown(name))
-        choices = _CHOICES.get(name)
-        if choices is not None and not any(type(value) is type(one) and value == one for one in choices):
-            listed = ", ".join(map(repr, choices[:-1]))
-            raise ValueError(f"stator.config.{name} is {listed} or {choices[-1]!r}, not {value!r}")
-        if choices is None and (not isinstance(value, known) or (known is int and isinstance(value, bool))):
-            raise TypeError(
-                f"stator.config.{name} is of type {known.__name__}, not {type(value).__name__}: {value!r}"
-            )
-        object.__setattr__(self, name, value)
-        if name == "is_compiling":
-            compiling.tell_programs(value)
-        if name in _ENGINES:
-            _capture.configure(**{name: min(value, 2**31 - 1)})
 
-    def __getattr__(self, name: str) -> Any:  # only for names that are not there
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise AttributeError(_unknown(name))
+    def patch(self, *changes: Any, **named: Any) -> "contextlib._GeneratorContextManager[None]":
+        """`patch(name=value, …)`, `patch({"name": value})` or `patch("name", value)`.
 
-    def patch(self, *changes: dict[str, Any] | str | Any, **named: Any) -> Any:
-        """`patch(name=value, …)`, `patch({"name": value})` or `patch("name", value)`."""
+        >>> with config.patch(recompile_limit=2):
+        ...     config.recompile_limit
+        2
+        >>> config.recompile_limit
+        8
+        """
         if len(changes) == 2 and isinstance(changes[0], str):
             named = {changes[0]: changes[1], **named}
         elif len(changes) == 1 and isinstance(changes[0], dict):

@@ -84,6 +84,8 @@ class TensorProgram {
   virtual bool overlaps_as_captured(PyObject* const* /*inputs*/) const { return true; }
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
+  // For each node the line of the user's code that it comes from; empty where that is not kept.
+  virtual std::vector<LineId> node_lines() const { return {}; }
   // The graph as Python backends receive it (borrowed); nullptr where none was made.
   virtual PyObject* graph_module() const { return nullptr; }
 };

@@ -4,17 +4,19 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
 from stator import _capture
-from stator.runtime.user_lines import place_of
+from stator.backends.invoke import BACKEND_SECONDS
+from stator.runtime.user_lines import Frame, place_of
 
 _alive: "weakref.WeakSet[_capture.Compiled[..., Any]]" = weakref.WeakSet()
 _order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.WeakKeyDictionary()
 _backends: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], Any]" = weakref.WeakKeyDictionary()
 _skipped: set[CodeType] = set()
+_kept: "list[_capture.Compiled[..., Any]] | None" = None
 _made = 0
 _lock = threading.RLock()  # collections of weak references may not grow while they are walked through
 
@@ -52,6 +54,14 @@ class CacheEntry:
     """What the capture took, with the backend's work."""
     told_compiling: bool | None = None
     """What it was told that asked `torch.compiler.is_compiling()`; None: it did not ask."""
+    begins: Frame | None = None
+    """(file, line, function) where it begins: where the function is defined, or behind a break."""
+    ends: Frame | None = None
+    """(file, line, function) of the break that it ends before; None: it goes to the end of the function."""
+    node_stacks: tuple[tuple[Frame, ...], ...] = field(default=(), repr=False)
+    """For each node the user's stack, outermost frame first."""
+    backend_seconds: float = 0.0
+    """What a backend in Python took of `seconds`."""
 
 
 def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
@@ -62,8 +72,22 @@ def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
         _alive.add(compiled)
         _order[compiled] = _made
         _backends[compiled] = backend
+        if _kept is not None:
+            _kept.append(compiled)
     if getattr(_function_of(compiled.wrapped_function), "__code__", None) in _skipped:
         compiled.skip()
+
+
+def keep_all() -> None:
+    """Keep every function that is compiled from now on, for a report at the end of the program."""
+    global _kept
+    with _lock:
+        _kept = [] if _kept is None else _kept
+
+
+def all_in_order() -> "list[_capture.Compiled[..., Any]]":
+    """Every compiled function that is alive, in the order they were made."""
+    return sorted(_all_alive(), key=lambda compiled: _order[compiled])
 
 
 def _all_alive() -> "list[_capture.Compiled[..., Any]]":
@@ -92,7 +116,14 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def cache_entries(fn: Any) -> list[CacheEntry]:
-    """The captures of a function: guards, graphs, hit counts."""
+    """The captures of a function: guards, graphs, hit counts.
+
+    >>> import stator, torch
+    >>> double = stator.compile(lambda x: x * 2, backend="native")
+    >>> _ = double(torch.ones(3)), double(torch.ones(3))
+    >>> [(entry.nodes, entry.hits) for entry in cache_entries(double)]
+    [(1, 1)]
+    """
     return [entry_of(row) for compiled in compiled_forms(fn) for row in rows_of(compiled)]
 
 
@@ -107,15 +138,20 @@ def entry_of(row: Any) -> CacheEntry:
         guard_of(text, f"{file}:{line} in {function}")
         for text, (file, line, function) in zip(row["guards"], row["guard_places"], strict=True)
     )
+    module = row["graph_module"]
     return CacheEntry(
-        guards,
-        row["graph"],
-        row["graph_module"],
-        row["nodes"],
-        row["words"],
-        row["hits"],
-        row["seconds"],
-        row["told_captured"],
+        guards=guards,
+        graph=row["graph"],
+        graph_module=module,
+        nodes=row["nodes"],
+        words=row["words"],
+        hits=row["hits"],
+        seconds=row["seconds"],
+        told_compiling=row["told_captured"],
+        begins=row["begins"],
+        ends=row["ends"],
+        node_stacks=tuple(map(tuple, row["node_stacks"])),
+        backend_seconds=0.0 if module is None else module.meta.get(BACKEND_SECONDS, 0.0),
     )
 
 

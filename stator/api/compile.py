@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
+from stator.api.argument_types import require
 from stator.api.contexts import OptimizeContext
 from stator.backends.choice import choose
 from stator.config import is_disabled
@@ -53,7 +54,18 @@ def compile(
     True (sizes are symbolic), False (never) or None (those that change). `backend` is a name of
     `list_backends()` or a function `fn(gm, example_inputs) -> callable`; `mode` and `options` are for it.
     `recompile_limit` is the number of captures after which it runs natively (`config.recompile_limit`).
+
+    >>> import torch
+    >>> double = compile(lambda x: x * 2, backend="native")
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    >>> @compile(backend="native", fullgraph=True)
+    ... def halved(x):
+    ...     return x / 2
+    >>> halved(torch.ones(2))
+    tensor([0.5000, 0.5000])
     """
+    _check(fullgraph, dynamic, backend, mode, options, disable, recompile_limit)
     if model is None:
         return functools.partial(
             compile,
@@ -74,3 +86,16 @@ def compile(
         chosen, fullgraph, dynamic, asked=(backend, mode, options), recompile_limit=recompile_limit
     )
     return context(model)
+
+
+def _check(
+    fullgraph: Any, dynamic: Any, backend: Any, mode: Any, options: Any, disable: Any, recompile_limit: Any
+) -> None:
+    for name, flag in (("fullgraph", fullgraph), ("disable", disable)):
+        require("compile", name, flag, bool)
+    require("compile", "dynamic", dynamic, bool, None)
+    require("compile", "mode", mode, str, None)
+    require("compile", "options", options, Mapping, None)
+    require("compile", "recompile_limit", recompile_limit, int, None)
+    if not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"stator.compile: backend is a name or a callable, not {type(backend).__name__}")

@@ -14,7 +14,14 @@ _compiler: ModuleType | None = None
 
 
 def is_compiling() -> bool:
-    """True in captured code, whatever `config.is_compiling` says, and under torch's own compilers."""
+    """True in captured code, whatever `config.is_compiling` says, and under torch's own compilers.
+
+    >>> import stator, torch
+    >>> stator.compile(lambda x: x + 1 if is_compiling() else x, backend="native")(torch.zeros(1))
+    tensor([1.])
+    >>> is_compiling()
+    False
+    """
     return _compiler is not None and bool(_compiler._is_stator_capturing_flag or _compiler.is_compiling())
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 
 from stator import _capture, support
 from stator.api import cache
+from stator.api.argument_types import require
 from stator.backends.builtin import in_engine
 from stator.config import config, is_disabled
 
@@ -153,7 +154,15 @@ def optimize(
 
     `guard_export_fn` receives the guards of each new entry; `guard_fail_fn` the guard that failed before a
     further capture, in words.
+
+    >>> import torch
+    >>> optimize("native")(torch.sin)(torch.zeros(2))
+    tensor([0., 0.])
     """
+    for name, flag in (("nopython", nopython), ("disable", disable)):
+        require("optimize", name, flag, bool)
+    require("optimize", "dynamic", dynamic, bool, None)
+    require("optimize", "recompile_limit", recompile_limit, int, None)
     if disable or is_disabled():
         return _unchanged
     from stator.backends.choice import choose
@@ -259,9 +268,16 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     Functions, modules, and classes, whose `__init__` and `__call__` are marked. Without `fn`: a decorator,
     and a context manager in which compiled functions run as they are.
+
+    >>> @disable
+    ... def looks_around():
+    ...     return sorted(globals())
     """
+    require("disable", "recursive", recursive, bool)
     if fn is None:
         return _Disable(recursive)
+    if not callable(fn) and not isinstance(fn, staticmethod | classmethod):
+        raise TypeError(f"stator.disable: a callable is needed, not {type(fn).__name__}")
     mark = "disabled" if recursive else "skipped"
     if is_module(fn):
         fn.forward = _capture.Marked(fn.forward, mark)
@@ -279,6 +295,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 def assume_constant_result(fn: F) -> F:
     """Call `fn` once, when it is captured, and keep what it returns as a constant of that capture."""
+    if not callable(fn):
+        raise TypeError(f"stator.assume_constant_result: a callable is needed, not {type(fn).__name__}")
     marked: F = _marked(fn, "constant")
     return marked
 

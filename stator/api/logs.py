@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from stator.api.argument_types import require
 from stator.api.listeners import listen, unlisten
 from stator.runtime.user_lines import place_of, stack_lines
 
@@ -38,6 +39,9 @@ def set_logs(
     of each capture; `timing`: how long it took; `openxla`: which operators of a graph XLA does not run;
     `stablehlo`: the programs that XLA is given. They are records of the loggers `stator.breaks` and so on,
     of level INFO, and go to the terminal unless the program has handlers of its own.
+
+    >>> set_logs(breaks=True, recompiles=True)
+    >>> set_logs(breaks=False, recompiles=False)
     """
     asked = {
         "breaks": breaks,
@@ -49,6 +53,7 @@ def set_logs(
         "stablehlo": stablehlo,
     }
     for name, wanted in asked.items():
+        require("set_logs", name, wanted, bool, None)
         if wanted is None:
             continue
         (_on.add if wanted else _on.discard)(name)

@@ -18,7 +18,17 @@ class DimRange:
 
 
 def mark_dynamic(tensor: Any, dim: Dims, *, min: int | None = None, max: int | None = None) -> None:
-    """Make this size a symbol from the first capture on; `min` and `max` are what the caller promises."""
+    """Make this size a symbol from the first capture on; `min` and `max` are what the caller promises.
+
+    >>> import stator, torch
+    >>> double = stator.compile(lambda x: x * 2, backend="native")
+    >>> for size in (3, 4, 5):
+    ...     x = torch.ones(size)
+    ...     mark_dynamic(x, 0)
+    ...     _ = double(x)
+    >>> len(stator.cache_entries(double))
+    1
+    """
     for each in _dims(tensor, dim):
         if "_dynamo_dynamic_indices" not in vars(tensor):
             tensor._dynamo_dynamic_indices, tensor._dynamo_dynamic_range = set(), set()
@@ -51,6 +61,8 @@ def _range(dim: int, low: int | None, high: int | None) -> Any:
 
 
 def _dims(tensor: Any, dim: Dims) -> list[int]:
+    if not hasattr(tensor, "dim"):
+        raise TypeError(f"a tensor is marked, not {type(tensor).__name__}")
     found = [dim] if isinstance(dim, int) else list(dim)
     for each in found:
         if not 0 <= each < tensor.dim():

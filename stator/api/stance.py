@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from stator import _capture
+from stator.api.argument_types import require
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,6 +31,14 @@ class set_stance:
     serves, nothing new is captured; `fail_on_recompile`: a call that no capture serves is an error;
     `eager_then_compile`: the first call of a function runs as it is. With `default`, `force_backend` is used
     in place of every function's own backend.
+
+    >>> import stator, torch
+    >>> double = stator.compile(lambda x: x * 2, backend="native")
+    >>> with set_stance("force_eager"):
+    ...     double(torch.ones(1))
+    tensor([2.])
+    >>> stator.cache_entries(double)
+    []
     """
 
     def __init__(self, stance: str = "default", *, force_backend: Any = None) -> None:
@@ -59,6 +68,7 @@ class set_stance:
 def set_for_all(stance: str, force_backend: Any = None) -> tuple[str, Any]:
     """Set the stance of the process; what was."""
     global _now
+    require("set_stance", "stance", stance, str)
     if stance not in _ENGINES:
         raise RuntimeError(f"no such stance: {stance!r}. There are: {', '.join(_ENGINES)}")
     if force_backend is not None and stance != "default":

@@ -2,6 +2,13 @@
 
 from stator.backends import builtin as _builtin  # noqa: F401  (registers the built-in ones)
 from stator.backends import openxla as _openxla  # noqa: F401
+from stator.backends.aot import (
+    aot_autograd,
+    device_from_inputs,
+    dtype_from_inputs,
+    fake_tensor_unsupported,
+    mem_efficient_fusion_kwargs,
+)
 from stator.backends.invoke import BackendFailed
 from stator.backends.registry import (
     InvalidBackend,
@@ -15,8 +22,13 @@ from stator.backends.registry import (
 __all__ = [
     "BackendFailed",
     "InvalidBackend",
+    "aot_autograd",
+    "device_from_inputs",
+    "dtype_from_inputs",
+    "fake_tensor_unsupported",
     "list_backends",
     "lookup_backend",
+    "mem_efficient_fusion_kwargs",
     "register_backend",
     "register_debug_backend",
     "register_experimental_backend",

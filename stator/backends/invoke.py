@@ -5,27 +5,58 @@ import functools
 import itertools
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
+from stator.backends import reproduction
 from stator.backends.error_classes import raised_as
+from stator.backends.progress import told_on_terminal
 from stator.config import config
 
 log = logging.getLogger("stator")
 
 
+BACKEND_SECONDS = "stator_backend_seconds"
+"""Where the `meta` of a graph module says how long its backend took."""
+
+
 class BackendFailed(RuntimeError):
     """A backend raised while it compiled a graph; its own exception is the cause."""
 
-    def __init__(self, backend: Callable[..., Any], error: BaseException) -> None:
+    def __init__(self, backend: Callable[..., Any], error: BaseException, module: Any = None) -> None:
         self.backend_name = name_of(backend)
         self.inner_exception = error
-        RuntimeError.__init__(  # not super(): see error_classes.py
-            self,
-            f"backend {self.backend_name!r} raised {type(error).__name__}: {error}\n"
-            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively.",
+        self.graph_module = module
+        """What the backend was given."""
+        parts = [f"backend {self.backend_name!r} raised {type(error).__name__}: {error}"]
+        if module is not None:
+            parts += ["The graph that it was given:", _shortened(str(module.code).strip())]
+            parts.append(_reproduction(backend, module, error))
+        parts.append(
+            "The backend's own error is above. stator.config.suppress_errors = True runs such code natively."
         )
+        RuntimeError.__init__(self, "\n".join(parts))  # not super(): see error_classes.py
+
+
+def _shortened(code: str, most: int = 40) -> str:
+    lines = code.splitlines()
+    if len(lines) > most:
+        left_out = len(lines) - most
+        half = most // 2
+        lines = [*lines[:half], f"    … {left_out} lines (the whole is .graph_module) …", *lines[-half:]]
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _reproduction(backend: Callable[..., Any], module: Any, error: BaseException) -> str:
+    """Where the file is that does the same, or how to get one."""
+    if not reproduction.is_wanted():
+        return "STATOR_REPRO=after_capture in the environment writes it as a file that runs by itself."
+    try:
+        return f"A file that does the same: {reproduction.write(backend, name_of(backend), module, error)}"
+    except Exception as failure:  # must not hide the backend's own error
+        return f"No file could be written that does the same: {type(failure).__name__}: {failure}"
 
 
 def name_of(backend: Callable[..., Any]) -> str:
@@ -57,8 +88,10 @@ def compile_graph(
             examples = _symbolic_examples(module)
         is_symbolic = symbols is not None and not overlapping
         tracing = _tracing(module) if is_symbolic else contextlib.nullcontext()
-        with context(), _as_dynamo_calls(), tracing:
+        start = time.perf_counter()
+        with context(), _as_dynamo_calls(), tracing, told_on_terminal(_task(backend, module)):
             compiled = backend(module, examples)
+        module.meta[BACKEND_SECONDS] = time.perf_counter() - start
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
         compiled = _past_hooks(compiled, module)
@@ -68,7 +101,7 @@ def compile_graph(
             fixed: frozenset[int] = symbols.fixed
             return fixed | refused
         if not config.suppress_errors:
-            raise raised_as(BackendFailed)(backend, error) from error
+            raise raised_as(BackendFailed)(backend, error, module) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
         return None
     if context is contextlib.nullcontext:
@@ -80,6 +113,10 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+def _task(backend: Callable[..., Any], module: Any) -> str:
+    return f"backend {name_of(backend)!r} compiles a graph of {len(module.graph.nodes)} nodes"
 
 
 _compilations = itertools.count()

@@ -38,7 +38,17 @@ def register_backend(
     fn: None = None, name: str | None = None, tags: Sequence[str] = ()
 ) -> Callable[[F], F]: ...
 def register_backend(fn: F | None = None, name: str | None = None, tags: Sequence[str] = ()) -> Any:
-    """Give a backend a name for `stator.compile(backend=name)`. A decorator with or without arguments."""
+    """Give a backend a name for `stator.compile(backend=name)`. A decorator with or without arguments.
+
+    >>> import stator, torch
+    >>> @register_backend(name="doctest_backend")
+    ... def counts(gm, example_inputs):
+    ...     print(len(example_inputs), "input")
+    ...     return gm.forward
+    >>> stator.compile(torch.sin, backend="doctest_backend")(torch.zeros(1))
+    1 input
+    tensor([0.])
+    """
     if fn is None:
         return functools.partial(register_backend, name=name, tags=tags)
     if not callable(fn):

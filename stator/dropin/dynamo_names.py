@@ -9,6 +9,7 @@ from typing import Any
 from stator import _capture
 from stator.api import cache, contexts, stance
 from stator.api.explain import explain
+from stator.api.numpy_functions import wrap_numpy
 from stator.backends import registry
 from stator.dropin import settings
 from stator.dropin.callers import is_program
@@ -75,6 +76,8 @@ def replace(dynamo: ModuleType, replacements: Replacements, is_installed: Callab
         cache.reset()
 
     replacements.replace(dynamo, "reset", reset_both)
+    # torch.compiler.wrap_numpy looks there when it is called.
+    replacements.replace(sys.modules["torch._dynamo.external_utils"], "wrap_numpy", wrap_numpy)
     everywhere("OptimizedModule", known_as_optimized(eval_frame.OptimizedModule))
     settings.follow(sys.modules["torch._dynamo.config"], replacements, is_installed)
     _capture.configure(error_region=_error_region(decorators))

@@ -42,7 +42,14 @@ def export(
     open, unless `assume_static_by_default`; `dynamic_shapes`, as `torch.export` takes them, names those that
     must stay open: a program that fixes one is an error. With `same_signature` the module takes and
     returns what `f` does; without it, the tensors that the graph reads and gives.
+
+    >>> import torch
+    >>> module, guards = export(lambda x: {"sum": x + 1})(torch.zeros(2))
+    >>> module(torch.ones(2))
+    {'sum': tensor([2., 2.])}
     """
+    if not callable(f):
+        raise TypeError(f"stator.export: a callable is needed, not {type(f).__name__}")
     if decomposition_table is not None and not aten_graph:
         raise AssertionError("stator.export: a decomposition_table needs aten_graph=True")
     if pre_dispatch and not aten_graph:

@@ -4,6 +4,7 @@ import abc
 import copy
 import os
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -337,12 +338,29 @@ def test_modules_inside_modules(model: Model) -> None:
 
 
 CALLS: dict[str, Callable[[], object]] = {
-    "no callable": lambda: stator.compile(3, backend="native"),
-    "unknown backend": lambda: stator.compile(shifted, backend="nativ"),
+    "a callable is needed, not int": lambda: stator.compile(3, backend="native"),
+    "Invalid backend: 'nativ'": lambda: stator.compile(shifted, backend="nativ"),
+    "backend is a name or a callable, not int": lambda: stator.compile(shifted, backend=3),
+    "compile: fullgraph is bool, not str": lambda: stator.compile(shifted, fullgraph="yes"),
+    "compile: fullgraph is bool, not int": lambda: stator.compile(fullgraph=1),
+    "compile: dynamic is bool or None, not str": lambda: stator.compile(shifted, dynamic="auto"),
+    "compile: mode is str or None, not dict": lambda: stator.compile(shifted, mode={}),
+    "compile: options is Mapping or None, not str": lambda: stator.compile(shifted, options="max-autotune"),
+    "compile: recompile_limit is int or None, not bool": lambda: stator.compile(
+        shifted, recompile_limit=True
+    ),
+    "optimize: nopython is bool, not str": lambda: stator.optimize("native", nopython="yes"),
+    "disable: recursive is bool, not int": lambda: stator.disable(shifted, 3),
+    "disable: a callable is needed, not list": lambda: stator.disable([shifted]),
+    "explain: a callable is needed, not str": lambda: stator.explain("shifted"),
+    "assume_constant_result: a callable is needed": lambda: stator.assume_constant_result(3),
+    "set_stance: stance is str, not NoneType": lambda: stator.set_stance(None),
+    "set_logs: breaks is bool or None, not str": lambda: stator.set_logs(breaks="yes"),
+    "a tensor is marked, not list": lambda: stator.mark_dynamic([1, 2], 0),
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_wrong_calls_are_errors(call: str) -> None:
-    with pytest.raises((TypeError, stator.InvalidBackend)):
-        CALLS[call]()
+@pytest.mark.parametrize("message", CALLS)
+def test_wrong_calls_are_errors(message: str) -> None:
+    with pytest.raises((TypeError, stator.InvalidBackend), match=re.escape(message)):
+        CALLS[message]()

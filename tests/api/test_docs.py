@@ -1,10 +1,11 @@
-"""The documents name files, targets and names that exist."""
+"""The documents name files, targets and names that exist, and their samples run."""
 
+import doctest
+import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,19 +45,64 @@ def test_names_of_the_interface_exist() -> None:
     assert named <= set(stator.__all__)
 
 
-def test_the_samples_of_the_migration_page_run(tmp_path: Path) -> None:
-    """Each in a process of its own: the first one changes what torch.compile is."""
-    page = (ROOT / "docs/migrating.md").read_text()
-    samples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(samples) >= 4
-    running = []
-    for i, sample in enumerate(samples):
-        (tmp_path / f"sample{i}.py").write_text(sample)
-        command = [sys.executable, str(tmp_path / f"sample{i}.py")]
-        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
-    for process in running:
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
+WITH_SAMPLES = [document for document in DOCUMENTS if "```python" in document.read_text()]
+
+
+@pytest.mark.parametrize("document", WITH_SAMPLES, ids=lambda path: path.name)
+def test_samples_run(document: Path, tmp_path: Path) -> None:
+    """All samples of a page, one after the other, in a process of their own: some change torch.compile.
+
+    They stand in their lines of the page, so an error names the line there.
+    """
+    page = document.read_text()
+    lines = [""] * page.count("\n")
+    for sample in re.finditer(r"```python\n(.*?)```", page, re.DOTALL):
+        first = page.count("\n", 0, sample.start(1))
+        source = sample[1].splitlines()
+        lines[first : first + len(source)] = source
+    script = tmp_path / f"sample_{document.stem}.py"  # no module of this name is hidden
+    script.write_text("\n".join(lines))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_guide_has_samples() -> None:
+    """A page without any would pass the test above."""
+    guide = "getting-started migrating debugging-a-break explain-page backends training dynamic-shapes"
+    wanted = {*guide.split(), "numpy", "settings", "writing-a-backend", "README"}
+    assert wanted <= {document.stem for document in WITH_SAMPLES}
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text()
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert not [page for page in pages if f"({page})" not in index]
+
+
+DOCTESTED = [
+    "stator.api.explain",
+    "stator.api.compile",
+    "stator.api.contexts",
+    "stator.api.cache",
+    "stator.api.marks",
+]
+DOCTESTED += ["stator.api.stance", "stator.api.numpy_functions", "stator.backends.registry", "stator.config"]
+DOCTESTED += ["stator.api.logs", "stator.api.compiling", "stator.export.front", "stator.dropin.installation"]
+
+
+@pytest.mark.parametrize("name", DOCTESTED)
+def test_docstrings_tell_the_truth(name: str) -> None:
+    module = importlib.import_module(name)
+    outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    assert outcome.attempted
+    assert not outcome.failed
 
 
 def test_names_of_the_migration_page_exist() -> None:
@@ -64,12 +110,3 @@ def test_names_of_the_migration_page_exist() -> None:
     named = set(re.findall(r"`stator\.(\w+)", page))
     assert "compile" in named
     assert named <= {*stator.__all__, "config"}
-
-
-def test_the_example_of_the_readme_runs() -> None:
-    readme = (ROOT / "README.md").read_text()
-    example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
-    assert example is not None
-    space: dict[str, Any] = {}
-    exec(compile(example[1], "README.md", "exec"), space)
-    assert [entry.hits for entry in stator.cache_entries(space["compiled"])] == [1]

@@ -53,6 +53,24 @@ def test_each_log(caplog: pytest.LogCaptureFixture) -> None:
     assert "1 operators captured in" in found["stator.timing"]
 
 
+def test_segments_behind_a_break_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Their captures and recaptures, too."""
+
+    def broken(x: torch.Tensor, n: str) -> torch.Tensor:
+        os.getloadavg()
+        return x.sin() * len(n)
+
+    stator.set_logs(recompiles=True, graphs=True, timing=True)
+    compiled = stator.compile(broken, backend="native")
+    compiled(X, "a")
+    compiled(X, "bc")
+    told = [(record.name, record.getMessage()) for record in caplog.records]
+    place = f"broken ({__file__}:{broken.__code__.co_firstlineno})"
+    assert any(name == "stator.graphs" and place in text and "aten::sin" in text for name, text in told)
+    assert any(name == "stator.timing" and place in text for name, text in told)
+    assert any(name == "stator.recompiles" and place in text and "'a'" in text for name, text in told)
+
+
 def test_what_is_not_named_stays(caplog: pytest.LogCaptureFixture) -> None:
     stator.set_logs(graphs=True)
     stator.set_logs(breaks=True)

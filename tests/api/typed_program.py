@@ -42,6 +42,11 @@ def opaque(x: Tensor) -> Tensor:
     return x + 1
 
 
+@stator.config.patch(recompile_limit=2)
+def patched(x: Tensor) -> Tensor:
+    return x
+
+
 class Model(nn.Module):
     def extra(self) -> str:
         return "own method"
@@ -56,7 +61,14 @@ assert_type(constant(), dict[str, int])
 assert_type(opaque(torch.ones(1)), Tensor)
 assert_type(stator.compile(Model()), Model)
 assert_type(stator.compile(Model)().extra(), str)
+assert_type(patched(torch.ones(1)), Tensor)
 assert_type(stator.config.recompile_limit, int)
+assert_type(stator.explain(plain)(torch.ones(1)), stator.ExplainOutput)
+assert_type(stator.explain(plain)(torch.ones(1)).captured_share, float)
+assert_type(stator.cache_entries(plain), list[stator.CacheEntry])
+stator.explain(plain)("text")  # type: ignore[arg-type]
+stator.config.recompile_limit = "many"  # type: ignore[assignment]
+stator.config.recompile_limt = 4  # type: ignore[attr-defined]
 plain("text")  # type: ignore[arg-type]
 plain(torch.ones(1), factor=2)  # type: ignore[call-arg]
 stator.compile(plain, fullgraph="yes")  # type: ignore[call-overload]

@@ -21,6 +21,7 @@ class EmptyProgram final : public TensorProgram {
   }
   std::string graph_text() const override { return first_->graph_text(); }
   size_t node_count() const override { return first_->node_count(); }
+  std::vector<LineId> node_lines() const override { return first_->node_lines(); }
 
  private:
   std::unique_ptr<TensorProgram> first_;

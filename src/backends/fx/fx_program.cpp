@@ -13,6 +13,7 @@
 #include "backends/fx/input_overlap.h"
 #include "backends/kernel_warnings.h"
 #include "backends/run_recovery.h"
+#include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 #include "core/shape/text.h"
 #include "torch/guards/tensor_guard.h"
@@ -101,6 +102,7 @@ class FxProgram final : public TensorProgram {
   }
   std::string graph_text() const override { return ir::print(session_->graph); }
   size_t node_count() const override { return session_->graph.nodes().size(); }
+  std::vector<LineId> node_lines() const override { return ir::node_lines(session_->graph); }
   PyObject* graph_module() const override { return module_.get(); }
 
  private:

@@ -8,6 +8,7 @@
 #include "backends/kernel_warnings.h"
 #include "backends/native/program.h"
 #include "backends/run_recovery.h"
+#include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 
 namespace stator::native {
@@ -61,6 +62,7 @@ class NativeProgram final : public TensorProgram {
   }
   std::string graph_text() const override { return ir::print(session_->graph); }
   size_t node_count() const override { return session_->graph.nodes().size(); }
+  std::vector<LineId> node_lines() const override { return ir::node_lines(session_->graph); }
 
  private:
   // Where the function runs natively next, that warns again.

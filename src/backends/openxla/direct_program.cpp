@@ -12,6 +12,7 @@
 #include "backends/openxla/emit/border.h"
 #include "backends/openxla/emit/emit.h"
 #include "backends/openxla/runtime/executable.h"
+#include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 #include "core/pass/functional_form.h"
 
@@ -64,6 +65,7 @@ class DirectProgram final : public TensorProgram {
   }
   std::string graph_text() const override { return ir::print(session_->graph); }
   size_t node_count() const override { return session_->graph.nodes().size(); }
+  std::vector<LineId> node_lines() const override { return ir::node_lines(session_->graph); }
 
  private:
   std::shared_ptr<Session> session_;

@@ -12,6 +12,7 @@
 #include "capture/engine/engine.h"
 #include "capture/engine/other_engine.h"
 #include "capture/no_tensors.h"
+#include "capture/session/callee_notes.h"
 
 namespace stator {
 namespace {
@@ -59,8 +60,7 @@ class Hooks final : public CacheListener {
     }
     for (PyObject* hook : {self_->on_miss, settings.miss_hook}) {
       if (!is_set(hook)) continue;
-      auto text =
-          Ref<>::steal(PyUnicode_DecodeUTF8(guard.data(), static_cast<Py_ssize_t>(guard.size()), "replace"));
+      const Ref<> text = unicode(guard);
       if (!text) return false;
       auto done = Ref<>::steal(
           hook == self_->on_miss ? PyObject_CallOneArg(hook, text.get())
@@ -159,14 +159,27 @@ PyObject* call_plainly(Compiled* self, PyObject* const* arguments, size_t flags,
   return nullptr;
 }
 
+// Calls a hook with (function, `given`, which it steals); nothing the callee's program would see.
+void tell_of_callee(PyObject* hook, PyObject* function, PyObject* given) {
+  const auto owned = Ref<>::steal(given);
+  const auto told =
+      Ref<>::steal(owned ? PyObject_CallFunctionObjArgs(hook, function, owned.get(), nullptr) : nullptr);
+  if (!told) PyErr_WriteUnraisable(function);
+}
+
 // A function that a compiled one calls broke.
 void note_callee_break(PyObject* function, const CaptureStop& stop) {
   if (!is_set(settings.break_hook)) return;
   const auto rows = Ref<>::steal(stop_rows({stop}));
-  const auto told = Ref<>::steal(rows ? PyObject_CallFunctionObjArgs(settings.break_hook, function,
-                                                                     PyList_GET_ITEM(rows.get(), 0), nullptr)
-                                      : nullptr);
-  if (!told) PyErr_WriteUnraisable(function);
+  tell_of_callee(settings.break_hook, function, rows ? Py_NewRef(PyList_GET_ITEM(rows.get(), 0)) : nullptr);
+}
+
+void note_callee_capture(PyObject* function, const Entry& entry) {
+  if (is_set(settings.capture_hook)) tell_of_callee(settings.capture_hook, function, entry_row(entry));
+}
+
+void note_callee_miss(PyObject* function, const std::string& guard) {
+  if (is_set(settings.miss_hook)) tell_of_callee(settings.miss_hook, function, unicode(guard).release());
 }
 
 }  // namespace
@@ -174,6 +187,7 @@ void note_callee_break(PyObject* function, const CaptureStop& stop) {
 void install_domain(const Domain* domain) {
   installed_domain = domain;
   stop_policy = {&is_in_error_region, &raise_not_whole, &note_callee_break};
+  callee_notes = {&note_callee_capture, &note_callee_miss};
   if (domain->library() == nullptr) return;
   keep_gil_in(domain->library());
   if (manage_evaluator_of(domain->library())) {

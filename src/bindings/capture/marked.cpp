@@ -72,15 +72,22 @@ PyObject* mark_in_place(PyObject*, PyObject* arguments) {
 }
 
 PyObject* substitute_function(PyObject*, PyObject* arguments) {
-  PyObject *original, *function;
-  if (!PyArg_ParseTuple(arguments, "OO!:substitute", &original, &PyFunction_Type, &function)) return nullptr;
-  substitute(original, function);
+  PyObject *original, *function, *type = nullptr;
+  if (!PyArg_ParseTuple(arguments, "OO!|O!:substitute", &original, &PyFunction_Type, &function, &PyType_Type,
+                        &type))
+    return nullptr;
+  if (type != nullptr) {
+    substitute_for(original, type, function);
+  } else {
+    substitute(original, function);
+  }
   Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {
     {"substitute", substitute_function, METH_VARARGS,
-     "substitute(original, fn)\n--\n\nCaptures call the Python function `fn` where `original` is called."},
+     "substitute(original, fn, type=None)\n--\n\nCaptures call the Python function `fn` where `original` is "
+     "called; with `type`, where an argument is exactly of that class."},
     {"mark_function", mark_in_place, METH_VARARGS,
      "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
     {nullptr, nullptr, 0, nullptr}};

@@ -12,7 +12,9 @@ namespace stator {
 
 // All of these give a new reference, or nullptr with a Python error set.
 PyObject* strings(const std::vector<std::string>& texts);
-PyObject* entry_row(const Entry& entry);
+Ref<> unicode(const std::string& text);
+// `line`: that the capture begins at, where that is not the beginning of the function.
+PyObject* entry_row(const Entry& entry, int line = 0);
 PyObject* stop_rows(const std::vector<CaptureStop>& stops);
 // Where captures ended before the function did, and why others were given up.
 std::vector<CaptureStop> all_stops(const CaptureCache& cache);

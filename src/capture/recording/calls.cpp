@@ -65,6 +65,7 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
     const bool has_keywords = (instruction.argument & 1) != 0;
     PyObject*& callable = sp[(has_keywords ? -4 : -3) + (cpython::kCallableBelowSelf ? 0 : 1)];
     PyObject** const slot = &sp[has_keywords ? -2 : -1];
+    look_at_arguments(recording, callable, slot, 1);  // that of all: what it is a tuple or list of
     if (!look_through(recording, callable) || !read_call_operands(recording, callable, slot, sp))
       return false;
     // C code is given them read, by read_call_operands.
@@ -107,6 +108,7 @@ bool before_call(Recording& recording, const Instruction& instruction, Frame* fr
     return false;
   slots.values = arguments;
   slots.count = sp - arguments;
+  look_at_arguments(recording, callable, arguments, sp - arguments);
   return look_through(recording, callable) && read_call_operands(recording, callable, arguments, sp) &&
          before_call_with(recording, callable, arguments, sp - arguments);
 }

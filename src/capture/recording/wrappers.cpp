@@ -46,11 +46,21 @@ static bool look_through_partial(Recording& recording, PyObject*& callable) {
   return true;
 }
 
+static void put_in_place(Recording& recording, PyObject*& callable, PyObject* function) {
+  pin(recording, function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("a substitute"))});
+  Py_SETREF(callable, Py_NewRef(function));
+}
+
+void look_at_arguments(Recording& recording, PyObject*& callable, PyObject* const* arguments,
+                       Py_ssize_t count) {
+  PyObject* function = substitute_of_call(callable, arguments, count);
+  if (function != nullptr) put_in_place(recording, callable, function);
+}
+
 // A wrapper that only passes its arguments on gives way to the function that it calls.
 bool look_through(Recording& recording, PyObject*& callable) {
   if (PyObject* function = substitute_of(callable)) {
-    pin(recording, function, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("a substitute"))});
-    Py_SETREF(callable, Py_NewRef(function));
+    put_in_place(recording, callable, function);
     return true;
   }
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {

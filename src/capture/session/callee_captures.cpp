@@ -8,9 +8,12 @@
 #include "capture/interpreter/interpreter.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/mark.h"
+#include "capture/session/callee_notes.h"
 #include "capture/session/plain_scope.h"
 
 namespace stator {
+
+CalleeNotes callee_notes;
 
 using cpython::Frame;
 
@@ -133,11 +136,23 @@ static void tell(PyObject* function, const CaptureStop& stop) {
 
 namespace {
 
-// Tells of captures that end in a break.
-class BreakListener final : public CacheListener {
+// Tells of captures, of those that end in a break, and of guards that no longer hold.
+class CalleeListener final : public CacheListener {
  public:
-  BreakListener(const CaptureCache& cache, PyObject* function) : cache_(cache), function_(function) {}
+  CalleeListener(const CaptureCache& cache, PyObject* function) : cache_(cache), function_(function) {}
+  bool captures_again(const std::string& guard) override {
+    if (callee_notes.captures_again == nullptr) return true;
+    const ErrorScope errors;
+    const PlainScope plain;
+    callee_notes.captures_again(function_, guard);
+    return true;
+  }
   bool captured(const Entry& entry) override {
+    if (callee_notes.captured != nullptr) {
+      const ErrorScope errors;
+      const PlainScope plain;
+      callee_notes.captured(function_, entry);
+    }
     if (entry.snapshot() && !cache_.breaks().empty()) tell(function_, cache_.breaks().back());
     return true;
   }
@@ -180,7 +195,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
   const Call call = arguments.call();
   CaptureOptions options = options_;
   options.may_end_early = true;
-  BreakListener listener(of.cache, frame->function);
+  CalleeListener listener(of.cache, frame->function);
   OpenEnd end;
   switch (of.cache.call(domain_, frame->function, call, options, limit_, true, listener, result, end)) {
     case CaptureCache::Answer::served:
@@ -287,7 +302,7 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
     const FrameValues values(frame, next);
     CaptureOptions options = options_;
     options.may_end_early = true;
-    BreakListener listener(cache, frame->function);
+    CalleeListener listener(cache, frame->function);
     OpenEnd end;
     switch (
         cache.call(domain_, frame->function, values.call(), options, limit_, true, listener, result, end)) {

@@ -60,6 +60,11 @@ class Entry {
   std::string graph_text() const { return program_->graph_text(); }
   size_t node_count() const { return program_->node_count(); }
   PyObject* graph_module() const { return program_->graph_module(); }
+  // For each node the line that it comes from, and the stack that ends in a line, outermost frame first.
+  std::vector<LineId> node_lines() const { return program_->node_lines(); }
+  std::vector<UserFrame> stack_of(LineId line) const { return frames_of(*lines_, line); }
+  // Where the function is defined; kNone for a C function.
+  LineId defined() const { return defined_; }
   uint64_t hits = 0;
   double seconds = 0;                 // that the capture took, with the backend's work
   std::optional<bool> told_captured;  // what the program was told that asked whether it is captured

@@ -1,0 +1,1 @@
+"""The page that `explain(...).html(path)` and `python -m stator report` write."""
