@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/ir/effects.h"
+#include "core/pass/copy_operand.h"
 #include "core/pass/inverse_view.h"
 
 namespace stator::pass {
@@ -88,42 +89,7 @@ class Rewriter {
   }
 
   Operand operand_of(const Operand& operand) {
-    switch (operand.kind) {
-      case OperandKind::kValue:
-        return Operand::of(current(operand.value));
-      case OperandKind::kComplex:
-        return to_.complex(from_.complex(operand));
-      case OperandKind::kString:
-        return to_.string(from_.string(operand));
-      case OperandKind::kIntList:
-        return to_.int_list(from_.ints(operand));
-      case OperandKind::kSymIntList:
-        return to_.dim_list(from_.dims(operand));
-      case OperandKind::kDoubleList:
-        return to_.double_list(from_.doubles(operand));
-      case OperandKind::kBoolList: {
-        const auto bits = from_.ints(operand);
-        const auto copy = std::make_unique<bool[]>(bits.size());
-        std::ranges::copy(bits, copy.get());
-        return to_.bool_list({copy.get(), bits.size()});
-      }
-      case OperandKind::kValueList:
-      case OperandKind::kOptionalValueList: {
-        std::vector<ValueId> values;
-        for (ValueId id : from_.values(operand)) values.push_back(id == ValueId::kNone ? id : current(id));
-        return operand.kind == OperandKind::kValueList ? to_.value_list(values)
-                                                       : to_.optional_value_list(values);
-      }
-      case OperandKind::kList: {
-        std::vector<Operand> elements;
-        for (const Operand& element : from_.elements(operand)) elements.push_back(operand_of(element));
-        return to_.list(elements);
-      }
-      case OperandKind::kOpaque:
-        return to_.constant(from_.constant(operand).object, from_.constant(operand).text);
-      default:
-        return operand;
-    }
+    return copy_operand(from_, operand, to_, [this](ValueId id) { return current(id); });
   }
 
   // Appends the node with its current operands, as operator `name` if that is given, and enters its outputs.

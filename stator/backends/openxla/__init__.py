@@ -28,23 +28,23 @@ def openxla_eval(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
 def _reset() -> None:
     import sys
 
-    loaded = sys.modules.get("stator.backends.openxla.program")
+    loaded = sys.modules.get("stator.backends.openxla.executables")
     if loaded is not None:
         loaded.forget_programs()
 
 
-def _compile_stablehlo(stablehlo: str, device_type: str) -> Any:
+def _compile_stablehlo(stablehlo: str, device: str) -> Any:
     """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter."""
-    from stator.backends.openxla.program import compile_stablehlo
+    from stator.backends.openxla.executables import compile_stablehlo
 
-    return compile_stablehlo(stablehlo, device_type)
+    return compile_stablehlo(stablehlo, device)
 
 
 def _not_direct(reason: str) -> None:
     logging.getLogger("stator.openxla").info("this graph goes through AOT autograd: %s", reason)
 
 
-setattr(openxla_eval, "compile_stablehlo", _compile_stablehlo)  # noqa: B010
-setattr(openxla_eval, "not_direct", _not_direct)  # noqa: B010
-setattr(openxla, "reset", _reset)  # noqa: B010
-setattr(openxla_eval, "reset", _reset)  # noqa: B010
+for _backend in (openxla, openxla_eval):
+    setattr(_backend, "compile_stablehlo", _compile_stablehlo)  # noqa: B010
+    setattr(_backend, "not_direct", _not_direct)  # noqa: B010
+    setattr(_backend, "reset", _reset)  # noqa: B010
