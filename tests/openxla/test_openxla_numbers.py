@@ -119,7 +119,7 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         every(
             lambda x: (x.max(1), x.min(1), x.argmax(1), x.argmin(1), x.amax(1), x.amin(0)),
             lambda x: (x.max(), x.min(), x.argmax(), x.aminmax(dim=1)),
-            lambda x: (x.sort(1, stable=True), x.sort(0, descending=True, stable=True)),
+            lambda x: (x.sort(dim=1, stable=True), x.sort(dim=0, descending=True, stable=True)),
             lambda x: (x.cummax(1), x.cummin(1), x.logcumsumexp(1), x.cumsum(1), x.cumprod(1)),
         ),
         (MATRIX,),

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/pass/added_operators.h"
 #include "core/pass/copy_operand.h"
 
 namespace stator::pass {
@@ -86,6 +87,18 @@ const std::unordered_map<std::string_view, Expression>& decompositions() {
 #include "core/pass/decompositions.def"
   };
   return table;
+}
+
+std::vector<std::string> separated(std::string_view names) {
+  std::vector<std::string> result(1);
+  for (const char letter : names) {
+    if (letter == ',') {
+      result.emplace_back();
+    } else {
+      result.back() += letter;
+    }
+  }
+  return result;
 }
 
 // -- One operator written out
@@ -191,34 +204,30 @@ class Writer {
         operand.value = converted(operand.value, type_);
       sizes = broadcast(sizes, to_.sizes(operand.value));
     }
-    return append(name, function.arguments, operands, sizes, strides,
+    const std::vector<std::string> arguments = separated(function.arguments);
+    while (operands.size() < arguments.size()) operands.push_back(Operand::of(int64_t{1}));
+    return append(pure_operator(to_, name, arguments), operands, sizes, strides,
                   function.kind == Kind::kTest ? DType::kBool : type_);
   }
 
   ValueId converted(ValueId id, DType dtype, Strides strides = {}) {
     if (to_.value(id).dtype == dtype) return id;
+    // An argument that is used twice is converted once.
+    const auto known = conversions_.find(index(id));
+    if (known != conversions_.end() && strides.empty()) return known->second;
     const Sizes sizes(to_.sizes(id).begin(), to_.sizes(id).end());
-    std::vector<Operand> operands = {Operand::of(id), Operand::of(dtype), Operand::of(false),
-                                     Operand::of(false), Operand::none()};
-    return append("aten::to.dtype", "self,dtype,non_blocking,copy,memory_format", operands, sizes, strides,
-                  dtype);
+    const Operand operands[] = {Operand::of(id), Operand::of(dtype), Operand::of(false), Operand::of(false),
+                                Operand::none()};
+    const ValueId made = append(conversion_operator(to_), operands, sizes, strides, dtype);
+    if (strides.empty()) conversions_.emplace(index(id), made);
+    return made;
   }
 
-  // Every argument of the operator is named: the table of operators keeps the first description it gets.
-  ValueId append(std::string_view name, std::string_view arguments, std::vector<Operand>& operands,
-                 const Sizes& sizes, Strides strides, DType dtype) {
-    ir::Operator op;
-    op.name = name;
-    op.flags = ir::OpFlag::kPure;
-    for (size_t begin = 0; begin <= arguments.size();) {
-      const size_t end = std::min(arguments.find(',', begin), arguments.size());
-      op.arguments.emplace_back(arguments.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    while (operands.size() < op.arguments.size()) operands.push_back(Operand::of(int64_t{1}));
+  ValueId append(ir::OpId op, std::span<const Operand> operands, const Sizes& sizes, Strides strides,
+                 DType dtype) {
     const ir::ValueSpec spec{
         .dtype = dtype, .device = device_, .alias = {}, .sizes = sizes, .strides = strides};
-    return to_.outputs(to_.append(to_.operators().add(std::move(op)), operands, {&spec, 1}, node_.line))[0];
+    return to_.outputs(to_.append(op, operands, {&spec, 1}, node_.line))[0];
   }
 
   const ir::Graph& from_;
@@ -226,7 +235,8 @@ class Writer {
   ir::Graph& to_;
   const std::function<ValueId(ValueId)>& value_;
   ir::Device device_;
-  DType type_ = DType::kF32;
+  DType type_ = DType::kF32;                           // that is computed in
+  std::unordered_map<uint32_t, ValueId> conversions_;  // to it
 };
 
 }  // namespace

@@ -34,10 +34,17 @@ def _reset() -> None:
 
 
 def _compile_stablehlo(stablehlo: str, device: str) -> Any:
-    """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter."""
+    """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter.
+
+    None: not this way. What stands in the way of the other one, too, is raised there, as backends' errors are.
+    """
     from stator.backends.openxla.executables import compile_stablehlo
 
-    return compile_stablehlo(stablehlo, device)
+    try:
+        return compile_stablehlo(stablehlo, device)
+    except Exception as error:
+        _not_direct(f"{type(error).__name__}: {error}")
+        return None
 
 
 def _not_direct(reason: str) -> None:
