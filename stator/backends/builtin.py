@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from stator.backends.fused import fused
 from stator.backends.registry import register_backend, register_debug_backend
 
 
@@ -39,7 +40,8 @@ setattr(eager, "runs_as_is", True)  # noqa: B010
 
 def in_engine(backend: Any) -> Any:
     """What the engine is given: a name for the backends that it has in C++, the backend itself otherwise."""
-    return {native: "native", empty: "empty"}.get(backend, backend) if _hashable(backend) else backend
+    names = {native: "native", empty: "empty", fused: "fused"}
+    return names.get(backend, backend) if _hashable(backend) else backend
 
 
 def _hashable(backend: Any) -> bool:

@@ -15,7 +15,6 @@
 #include "backends/native/checkpointed.h"
 #include "backends/native/modes.h"
 #include "backends/native/numbers.h"
-#include "core/pass/last_use.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
@@ -25,7 +24,7 @@ namespace stator::native {
 namespace {
 
 struct Instruction {
-  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number, enter, leave };
+  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number, enter, leave, step };
   Kind kind = Kind::call;
   bool returns_list = false;
   bool returns_number = false;
@@ -43,6 +42,8 @@ struct Instruction {
   // program gave it, and others that it uses.
   size_t end = 0;
   std::vector<uint32_t> used, given;
+  uint32_t node = 0;
+  std::unique_ptr<Step> step;
 };
 
 // The tensors, then numbers.
@@ -129,7 +130,36 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-Program::Program(const ir::Graph& graph) {
+static std::vector<Scheduled> in_order(const ir::Graph& graph) {
+  std::vector<Scheduled> schedule(graph.nodes().size());
+  for (uint32_t i = 0; i < schedule.size(); ++i) schedule[i].node = i;
+  return schedule;
+}
+
+Program::Program(const ir::Graph& graph) : Program(graph, in_order(graph)) {}
+
+// A value dies after the last instruction that uses it, or right after its own if none does.
+static void find_last_uses(const ir::Graph& graph, std::vector<Instruction>& instructions) {
+  constexpr uint32_t kNever = UINT32_MAX;
+  std::vector<uint32_t> last(graph.value_count(), kNever);
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& instruction = instructions[i];
+    if (instruction.step) {
+      for (uint32_t value : instruction.step->uses) last[value] = i;
+      for (uint32_t value : instruction.step->makes) last[value] = i;
+      continue;
+    }
+    const ir::Node& node = graph.nodes()[instruction.node];
+    graph.for_each_use(node, [&](ir::ValueId value) { last[index(value)] = i; });
+    for (ir::ValueId value : ir::Graph::outputs(node)) last[index(value)] = i;
+  }
+  for (ir::ValueId value : graph.outputs()) last[index(value)] = kNever;
+  for (uint32_t value = 0; value < last.size(); ++value) {
+    if (last[value] != kNever) instructions[last[value]].dead.push_back(value);
+  }
+}
+
+Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
   const auto made = std::make_shared<Body>();
   body_ = made;
   Body& body = *made;
@@ -142,8 +172,17 @@ Program::Program(const ir::Graph& graph) {
   for (ir::ValueId value : graph.outputs()) body.outputs.push_back(index(value));
 
   const auto nodes = graph.nodes();
-  for (const ir::Node& node : nodes) {
+  body.instructions.reserve(schedule.size());
+  for (Scheduled& scheduled : schedule) {
     Instruction instruction;
+    instruction.node = scheduled.node;
+    if (scheduled.step) {
+      instruction.kind = Instruction::Kind::step;
+      instruction.step = std::move(scheduled.step);
+      body.instructions.push_back(std::move(instruction));
+      continue;
+    }
+    const ir::Node& node = nodes[scheduled.node];
     instruction.op = node.op;
     instruction.first_output = index(node.first_output);
     instruction.output_count = node.output_count;
@@ -175,7 +214,8 @@ Program::Program(const ir::Graph& graph) {
     } else {
       instruction.info = torch_operator(node.op);
       if (!instruction.info) throw std::runtime_error("torch has no operator " + op.name);
-      instruction.below_autograd = was_below_autograd(graph, node, *instruction.info);
+      instruction.below_autograd =
+          scheduled.records_no_gradient || was_below_autograd(graph, node, *instruction.info);
       instruction.returns_number = instruction.info->reads_number;
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
       instruction.returned = returned_arguments(instruction.info->handle.schema());
@@ -197,14 +237,14 @@ Program::Program(const ir::Graph& graph) {
     }
     body.instructions.push_back(std::move(instruction));
   }
-  const pass::LastUses last_uses(graph);
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    for (ir::ValueId value : last_uses.after(ir::NodeId{static_cast<uint32_t>(n)}))
-      body.instructions[n].dead.push_back(index(value));
-  }
+  find_last_uses(graph, body.instructions);
 }
 
 size_t Program::input_count() const { return body_->inputs.size(); }
+
+size_t Program::node_of(size_t instruction) const {
+  return instruction < body_->instructions.size() ? body_->instructions[instruction].node : SIZE_MAX;
+}
 
 std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings,
                                       size_t* at) const {
@@ -232,6 +272,11 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
   torch::jit::Stack stack;
   for (; number < end; number++) {
     const Instruction& instruction = body.instructions[number];
+    if (instruction.kind == Instruction::Kind::step) {
+      instruction.step->run(values, bindings);
+      for (uint32_t value : instruction.dead) values[value] = {};
+      continue;
+    }
     stack.clear();
     for (const ArgumentTemplate& argument : instruction.arguments)
       stack.push_back(argument.fill(values, body.expressions, bindings));
@@ -278,6 +323,8 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         for (uint32_t value : instruction.dead) values[value] = {};
         call_python(*instruction.function, stack, &values[instruction.first_output],
                     instruction.output_count);
+        break;
+      case Instruction::Kind::step:
         break;
       case Instruction::Kind::call: {
         // The stack holds the only reference to a value at its last use, as a temporary does in eager code.

@@ -53,6 +53,7 @@ class NativeProgram final : public TensorProgram {
       // As torch's own bindings do it, so that the exception is of the type that eager raises.
       torch::translate_exception_to_python(std::current_exception());
       const auto nodes = session_->graph.nodes();
+      at = program_.node_of(at);
       if (at < nodes.size()) failure.line = nodes[at].line;
       failure.untouched = !left_traces(traces_, at, std::current_exception());
       if (failure.untouched) random.restore();
@@ -82,6 +83,10 @@ class NativeProgram final : public TensorProgram {
 
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session) {
   Program program(session->graph);
+  return make_tensor_program(std::move(session), std::move(program));
+}
+
+std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, Program program) {
   return std::make_unique<NativeProgram>(std::move(session), std::move(program));
 }
 
