@@ -22,6 +22,7 @@
 
 #include "capture/domain.h"
 #include "capture/guards/dynamism.h"
+#include "torch/domain/backend_traits.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/dynamo.h"
@@ -113,10 +114,9 @@ class TorchCapture final : public DomainCapture {
     session_->make_write = [this](PyObject* tensor, PyObject* name, PyObject* value) {
       return make_write && make_write(tensor, name, value);
     };
-    // torch.fx backends are given no numbers that are read off tensors.
-    session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
-    // AOT autograd takes parameters for what they were when it traced the graph.
-    session_->changes_tensors = session_->reads_numbers || PyObject_HasAttrString(backend, "runs_as_is") != 0;
+    const BackendTraits traits = BackendTraits::of(backend);
+    session_->reads_numbers = traits.runs_python;
+    session_->changes_tensors = traits.changes_tensors;
     for (size_t i = 0; i < kAutocastDevices.size(); i++) {
       autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
                       at::autocast::get_autocast_dtype(kAutocastDevices[i])};

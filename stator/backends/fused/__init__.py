@@ -6,9 +6,10 @@ What is loaded here must import neither torch nor llvmlite: both are optional, t
 from typing import Any
 
 from stator.backends.registry import register_backend
+from stator.backends.traits import replayed
 
 
-@register_backend
+@register_backend(traits=replayed("fused"))
 def fused(gm: Any, example_inputs: Any) -> Any:
     """Fused kernels and torch's. Captures do not come here: they go to src/backends/fused."""
     return gm.forward

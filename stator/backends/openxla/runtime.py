@@ -42,7 +42,9 @@ class Client:
         """The program, ready to be called with tensors of the device `index`."""
         device = next((d for d in self.client.local_devices() if d.local_hardware_id == index), None)
         if device is None:
-            raise RuntimeError(f"the OpenXLA runtime has no device {index}; it has {self.client.local_devices()}")
+            raise RuntimeError(
+                f"the OpenXLA runtime has no device {index}; it has {self.client.local_devices()}"
+            )
         options = self._xla_client.CompileOptions()
         try:
             loaded = self.client.compile_and_load(stablehlo, [device], options)
@@ -151,8 +153,7 @@ def _cuda_client() -> Client:
         client = xla_client.make_c_api_client("cuda", options, None)
     except Exception as error:
         raise ImportError(
-            f"the PJRT plugin {library} does not start: {error}\n"
-            f"It must fit jaxlib and the driver: {install}"
+            f"the PJRT plugin {library} does not start: {error}\nIt must fit jaxlib and the driver: {install}"
         ) from error
     return Client(client, xla_client)
 
