@@ -9,6 +9,7 @@
 #include "torch/replacements/legacy_tensor.h"
 #include "torch/replacements/made_parameter.h"
 #include "torch/replacements/new_tensor.h"
+#include "torch/replacements/profiler_range.h"
 #include "torch/replacements/run_calls.h"
 #include "torch/replacements/seeds.h"
 #include "torch/replacements/tensor_data.h"
@@ -25,6 +26,7 @@ void prepare_replaced_calls() {
   prepare_seeds();
   prepare_legacy_tensors();
   prepare_run_calls();
+  prepare_profiler_ranges();
 }
 
 Ref<> called_in_place_of(PyObject* callable) {
@@ -34,8 +36,9 @@ Ref<> called_in_place_of(PyObject* callable) {
     before_function(callable);
     asked(asks_engine, records_seed, makes_region);
   } else {
-    asked(calls_in_run, records_seed, makes_parameter, calls_custom_function, asks_without_device,
-          makes_new_tensor, makes_legacy_tensor, makes_known_list, queries_input, makes_from_data);
+    asked(calls_in_run, opens_range, records_seed, makes_parameter, calls_custom_function,
+          asks_without_device, makes_new_tensor, makes_legacy_tensor, makes_known_list, queries_input,
+          makes_from_data);
   }
   return found;
 }
