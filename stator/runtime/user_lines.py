@@ -2,7 +2,10 @@
 
 import linecache
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+_OWN_FUNCTIONS = str(Path(__file__).parent)
 
 
 def stack_lines(frames: Iterable[tuple[str, int, str]]) -> tuple[str, ...]:
@@ -16,6 +19,14 @@ def traceback_text(frames: Iterable[tuple[str, int, str]]) -> str:
         f'  File "{file}", line {line}, in {function}{_after(chr(10) + "    ", file, line)}\n'
         for file, line, function in frames
     )
+
+
+def program_frames(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+    """Without the innermost ones that are functions of Stator's in the place of torch's."""
+    count = len(frames)
+    while count > 1 and frames[count - 1][0].startswith(_OWN_FUNCTIONS):
+        count -= 1
+    return frames[:count]
 
 
 def place_of(fn: Any) -> str:
