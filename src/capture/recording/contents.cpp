@@ -266,7 +266,8 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
     return read_index(recording, key);
   }
   // A key of the program's own class is hashed and compared.
-  if (!is_constant(key) && !read_deep(recording, key)) return false;
+  const auto read_key = PyDict_Check(container) ? &read_hashed : &read_deep;
+  if (!is_constant(key) && !read_key(recording, key)) return false;
   if (Argument* argument = find_argument(recording, container)) {
     if (!read_type(recording, Py_TYPE(container))) return false;
     return PyDict_Check(container) || PyAnySet_Check(container)

@@ -18,6 +18,7 @@
 #include "capture/recording/custom_gradients.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/operands.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
@@ -184,7 +185,8 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
   if (recording.domain.is_tensor(container)) return read_index(recording, key) && read_deep(recording, value);
   // A key of the program's own class is hashed and compared, and what a slice is replaced by is iterated
   // over.
-  if (!is_constant(key) && !read_deep(recording, key)) return false;
+  const auto read_key = PyDict_Check(container) ? &read_hashed : &read_deep;
+  if (!is_constant(key) && !read_key(recording, key)) return false;
   if (PySlice_Check(key) && !read_contents(recording, value)) return false;
   if (is_fresh(recording, container))
     return stays_in_region(recording, container) && read_behaviour(recording, container);

@@ -34,6 +34,7 @@
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/custom_gradient.h"
 #include "torch/replacements/default_device.h"
+#include "torch/replacements/hooks.h"
 #include "torch/replacements/made_parameter.h"
 #include "torch/replacements/profiler_range.h"
 #include "torch/replacements/replaced_calls.h"
@@ -247,6 +248,7 @@ class TorchCapture final : public DomainCapture {
       }
       lead_back_to_caller();
       session_->finish(values);
+      check_late_hooks(*session_);
       if (!default_device())
         session_->note_break(BreakCode::kUnsupportedMode, "a mode is active when the function returns");
       session_->leave();

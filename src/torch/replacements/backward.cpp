@@ -12,6 +12,7 @@
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
+#include "torch/replacements/hooks.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
@@ -161,6 +162,7 @@ at::Tensor older_gradient(const Session& session, const py::object& leaf, const 
 void record_backward(Session& session, const BackwardCall& call) {
   if (!session.reads_numbers || session.unrecorded != 0 || session.following != 0)
     refuse("backward(): only the native backend has it in a graph");
+  if (has_late_hooks(session)) refuse("backward() behind register_hook in the same function");
   if (!session.read_attribute || !session.make_write) refuse("backward() outside of a function");
   std::vector<ir::ValueId> roots;
   std::vector<at::Tensor> tensors;

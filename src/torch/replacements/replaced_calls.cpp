@@ -5,6 +5,7 @@
 #include "torch/replacements/bodies.h"
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/default_device.h"
+#include "torch/replacements/hooks.h"
 #include "torch/replacements/known_list.h"
 #include "torch/replacements/legacy_tensor.h"
 #include "torch/replacements/made_parameter.h"
@@ -27,6 +28,7 @@ void prepare_replaced_calls() {
   prepare_legacy_tensors();
   prepare_run_calls();
   prepare_profiler_ranges();
+  prepare_hooks();
 }
 
 Ref<> called_in_place_of(PyObject* callable) {
@@ -34,7 +36,7 @@ Ref<> called_in_place_of(PyObject* callable) {
   const auto asked = [&](auto... those) { return ((found = those(callable)) || ...); };
   if (PyFunction_Check(callable)) {
     before_function(callable);
-    asked(asks_engine, records_seed, makes_region);
+    asked(asks_engine, records_seed, makes_region, checks_hooked);
   } else {
     asked(calls_in_run, opens_range, records_seed, makes_parameter, calls_custom_function,
           asks_without_device, makes_new_tensor, makes_legacy_tensor, makes_known_list, queries_input,
