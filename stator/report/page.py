@@ -68,11 +68,12 @@ def _function(number: int, output: ExplainOutput) -> dict[str, Any]:
     name, _, place = output.function.partition(" (")
     return {
         "id": f"f{number}",
-        "name": name,
+        "name": name.rsplit("<locals>.", 1)[-1],
+        "full_name": name,
         "place": place.rstrip(")"),
         "output": output,
         "breaks": [_break(why) for why in output.break_reasons],
-        "segments": [_segment(entry, longest, name) for entry in captured],
+        "segments": [_segment(entry, longest, name.rsplit("<locals>.", 1)[-1]) for entry in captured],
         "excerpts": [each for each in source if each.is_own or each.has_work],
         "passed": [each for each in source if not each.is_own and not each.has_work],
         "capture_seconds": sum(entry.seconds - entry.backend_seconds for entry in captured),
