@@ -22,7 +22,8 @@ class Mark:
     """That this line, or library code that it called, put into one graph; the most of all captures."""
     reached: bool = False
     """Captured code passed through it, on the way to a line with operators or to read something."""
-    guards: list[str] = field(default_factory=list)
+    guards: dict[str, None] = field(default_factory=dict)
+    """Each once, in order."""
     breaks: list[int] = field(default_factory=list)
     """Numbers of break reasons, from 1."""
 
@@ -95,8 +96,7 @@ def marks_of(output: ExplainOutput) -> dict[Place, Mark]:
         for frame, text in _guards(entry):
             mark = at(frame)
             mark.reached = True
-            if text not in mark.guards:
-                mark.guards.append(text)
+            mark.guards[text] = None
     for i, reason in enumerate(output.break_reasons):
         if reason.own_frame is not None:
             at(reason.own_frame).breaks.append(i + 1)

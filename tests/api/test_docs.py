@@ -1,5 +1,7 @@
 """The documents name files, targets and names that exist, and their samples run."""
 
+import ast
+import dataclasses
 import doctest
 import importlib
 import operator
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import stator
+from stator.api import logs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -122,3 +125,17 @@ def test_names_in_the_guide_exist(page: str) -> None:
 def test_every_public_name_is_documented() -> None:
     named = {name: getattr(stator, name) for name in stator.__all__ if name != "__version__"}
     assert not [name for name, each in named.items() if not getattr(each, "__doc__", None)]
+
+
+def test_every_setting_is_in_its_table() -> None:
+    """With its default, but for what the environment decides."""
+    page = (ROOT / "docs/settings.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
+    fields = {field.name: field.default for field in dataclasses.fields(type(stator.config))}
+    assert rows.keys() == fields.keys()
+    assert {name: ast.literal_eval(text) for name, text in rows.items()} == {**fields, "disable": False}
+
+
+def test_every_log_is_in_its_table() -> None:
+    page = (ROOT / "docs/settings.md").read_text()
+    assert not [name for name in logs.NAMES if not re.search(rf"\b{name}\b", page)]
