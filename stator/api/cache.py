@@ -17,6 +17,7 @@ _order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.
 _backends: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], Any]" = weakref.WeakKeyDictionary()
 _skipped: set[CodeType] = set()
 _kept: "list[_capture.Compiled[..., Any]] | None" = None
+_before_drop: "Callable[[_capture.Compiled[..., Any]], object] | None" = None
 _made = 0
 _lock = threading.RLock()  # collections of weak references may not grow while they are walked through
 
@@ -78,11 +79,21 @@ def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
         compiled.skip()
 
 
-def keep_all() -> None:
-    """Keep every function that is compiled from now on, for a report at the end of the program."""
-    global _kept
+def keep_all(before_drop: "Callable[[_capture.Compiled[..., Any]], object]") -> None:
+    """Keep every function that is compiled from now on, for a report at the end of the program.
+
+    `before_drop` is called with a function whose captures are about to be dropped.
+    """
+    global _kept, _before_drop
     with _lock:
         _kept = [] if _kept is None else _kept
+        _before_drop = before_drop
+
+
+def _drop(compiled: "_capture.Compiled[..., Any]") -> None:
+    if _before_drop is not None:
+        _before_drop(compiled)
+    compiled.reset()
 
 
 def all_in_order() -> "list[_capture.Compiled[..., Any]]":
@@ -175,7 +186,7 @@ def guard_of(text: str, user_line: str = "") -> Guard:
 def reset() -> None:
     """Drop every capture, and the state of backends that have `reset()`."""
     for compiled in _all_alive():
-        compiled.reset()
+        _drop(compiled)
     _skipped.clear()
     done: list[Any] = []
     with _lock:
@@ -194,14 +205,14 @@ def set_guard_error_hook(hook: Callable[[Any, BaseException], object] | None) ->
 def remove_from_cache(fn: Any) -> None:
     """Drop the captures of one function."""
     for compiled in compiled_forms(fn):
-        compiled.reset()
+        _drop(compiled)
 
 
 def reset_code(code: CodeType) -> None:
     """Drop the captures of every function with this code, and the wish to skip it."""
     _skipped.discard(code)
     for compiled in _with_code(code):
-        compiled.reset()
+        _drop(compiled)
 
 
 def skip_code(code: CodeType) -> None:

@@ -211,6 +211,13 @@ def run(fn: Any = None) -> Any:
     """A callable that uses what is cached for `fn` and never captures.
 
     Without `fn`: a decorator, and a context manager in which compiled functions do the same.
+
+    >>> import stator, torch
+    >>> double = stator.compile(lambda x: x * 2, backend="native")
+    >>> run(double)(torch.ones(1))
+    tensor([2.])
+    >>> stator.cache_entries(double)
+    []
     """
     if fn is None:
         return _RunOnly()
@@ -294,7 +301,16 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def assume_constant_result(fn: F) -> F:
-    """Call `fn` once, when it is captured, and keep what it returns as a constant of that capture."""
+    """Call `fn` once, when it is captured, and keep what it returns as a constant of that capture.
+
+    >>> import os, stator, torch
+    >>> @assume_constant_result
+    ... def processors():
+    ...     return os.cpu_count()
+    >>> compiled = stator.compile(lambda x: x * processors(), backend="native", fullgraph=True)
+    >>> bool(compiled(torch.ones(1)) == os.cpu_count())
+    True
+    """
     if not callable(fn):
         raise TypeError(f"stator.assume_constant_result: a callable is needed, not {type(fn).__name__}")
     marked: F = _marked(fn, "constant")
@@ -309,6 +325,13 @@ def allow_in_graph(fn: Any) -> Any:
     """Make calls of `fn` (or of each function of a list) one node of the graph, and do not look inside.
 
     It must take and return tensors and constants, and depend on nothing else that changes.
+
+    >>> import stator, torch
+    >>> @allow_in_graph
+    ... def looked_up(x):
+    ...     return x + 1
+    >>> stator.explain(lambda x: looked_up(x) * 2)(torch.zeros(1)).graph_break_count
+    0
     """
     if isinstance(fn, list | tuple):
         return [allow_in_graph(each) for each in fn]
@@ -324,7 +347,12 @@ def _marked(fn: Callable[..., Any], mark: str) -> Any:
 
 
 def innermost_fn(fn: Any) -> Any:
-    """The callable inside nested contexts of ours, and of torch's."""
+    """The callable inside nested contexts of ours, and of torch's.
+
+    >>> import stator, torch
+    >>> innermost_fn(stator.compile(stator.disable(torch.sin), backend="native")) is torch.sin
+    True
+    """
     while True:
         if isinstance(fn, _capture.Compiled | _capture.Marked):
             fn = fn.wrapped_function

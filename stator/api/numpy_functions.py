@@ -34,29 +34,31 @@ def wrap_numpy(fn: Callable[P, Any]) -> Callable[..., Any]:
     if not callable(fn):
         raise TypeError(f"stator.wrap_numpy: a callable is needed, not {type(fn).__name__}")
 
-    def on_arrays(*args: Any, **kwargs: Any) -> Any:
-        import numpy
-        from torch.utils._pytree import tree_map_only
-
-        import torch
-
-        args, kwargs = tree_map_only(torch.Tensor, lambda x: x.numpy(), (args, kwargs))
-        # Numbers of NumPy's own too: they are arrays without dimensions in the captured form.
-        return tree_map_only((numpy.ndarray, numpy.generic), torch.as_tensor, fn(*args, **kwargs))
-
-    def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        return _as_tensors(fn(*_as_arrays(args), **_as_arrays(kwargs)))
-
     support.load_torch_extension()
     _follow_numpy()
-    # As a substitute it is captured whole, or not at all: then the function itself is called.
-    _capture.substitute(on_arrays, on_tensors)
 
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return on_arrays(*args, **kwargs)
+        return _on_arrays(fn, args, kwargs)
 
     return wrapped
+
+
+def _on_arrays(fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """With NumPy's arrays."""
+    import numpy
+    from torch.utils._pytree import tree_map_only
+
+    import torch
+
+    args, kwargs = tree_map_only(torch.Tensor, lambda x: x.numpy(), (args, kwargs))
+    # Numbers of NumPy's own too: they are arrays without dimensions in the captured form.
+    return tree_map_only((numpy.ndarray, numpy.generic), torch.as_tensor, fn(*args, **kwargs))
+
+
+def _on_tensors(fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """With arrays of torch's layer: what captures call in the place of `_on_arrays`."""
+    return _as_tensors(fn(*_as_arrays(args), **_as_arrays(kwargs)))
 
 
 def _as_arrays(value: Any) -> Any:
@@ -94,6 +96,8 @@ def _follow_numpy() -> None:
     import numpy
     import torch._numpy as ours
 
+    # As a substitute it is captured whole, or not at all: then NumPy's form runs.
+    _capture.substitute(_on_arrays, _on_tensors)
     for theirs, layer in ((numpy, ours), (numpy.linalg, ours.linalg), (numpy.fft, ours.fft)):
         for name, function in _functions_of(layer):
             original = getattr(theirs, name, None)

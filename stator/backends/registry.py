@@ -80,7 +80,12 @@ register_experimental_backend = functools.partial(register_backend, tags=("exper
 
 
 def lookup_backend(backend: str | Backend) -> Backend:
-    """The backend of this name; a callable is its own answer."""
+    """The backend of this name; a callable is its own answer.
+
+    >>> lookup_backend("natve")
+    Traceback (most recent call last):
+    stator.backends.registry.InvalidBackend: Invalid backend: 'natve'. Did you mean 'native'? ...
+    """
     if not isinstance(backend, str):
         if not callable(backend):
             raise TypeError(f"a backend is a name or a callable, not {type(backend).__name__}")
@@ -92,7 +97,11 @@ def lookup_backend(backend: str | Backend) -> Backend:
 
 
 def list_backends(exclude_tags: Iterable[str] | None = ("debug", "experimental")) -> list[str]:
-    """The names of all backends, sorted, save those with one of the tags."""
+    """The names of all backends, sorted, save those with one of the tags.
+
+    >>> {"native", "inductor", "eager"} <= set(list_backends())
+    True
+    """
     excluded = set(exclude_tags or ())
     tags: dict[str, tuple[str, ...]] = dict.fromkeys(_entry_points(), ())
     for name, backend in _torch_backends().items():

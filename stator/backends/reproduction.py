@@ -56,8 +56,9 @@ if __name__ == "__main__":
 
 
 def is_wanted() -> bool:
-    """Whether the environment asks for files."""
-    return os.environ.get("STATOR_REPRO") == "after_capture"
+    """Whether the environment asks for files, by our name or by torch's."""
+    ours, theirs = os.environ.get("STATOR_REPRO"), os.environ.get("TORCHDYNAMO_REPRO_AFTER")
+    return ours == "after_capture" or theirs == "dynamo"
 
 
 def write(backend: Callable[..., Any], name: str, module: Any, error: BaseException) -> Path:

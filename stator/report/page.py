@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stator.api.cache import CacheEntry
+from stator.api.cache import CacheEntry, Guard
 from stator.api.explain import ExplainOutput
 from stator.report.source import excerpts
 from stator.runtime.user_lines import Frame, line_text, owner_of
@@ -68,11 +68,12 @@ def _function(number: int, output: ExplainOutput) -> dict[str, Any]:
     name, _, place = output.function.partition(" (")
     return {
         "id": f"f{number}",
-        "name": name,
+        "name": name.rsplit("<locals>.", 1)[-1],
+        "full_name": name,
         "place": place.rstrip(")"),
         "output": output,
         "breaks": [_break(why) for why in output.break_reasons],
-        "segments": [_segment(entry, longest, name) for entry in captured],
+        "segments": [_segment(entry, longest, name.rsplit("<locals>.", 1)[-1]) for entry in captured],
         "excerpts": [each for each in source if each.is_own or each.has_work],
         "passed": [each for each in source if not each.is_own and not each.has_work],
         "capture_seconds": sum(entry.seconds - entry.backend_seconds for entry in captured),
@@ -91,15 +92,17 @@ def _break(why: Any) -> dict[str, Any]:
 
 
 def _segment(entry: CacheEntry, longest: float, name: str) -> dict[str, Any]:
-    own = [guard for guard in entry.guards if _is_own(guard.user_line)]
+    by_owner: dict[bool, list[Guard]] = {True: [], False: []}
+    for guard in entry.guards:
+        by_owner[_is_own(guard.user_line)].append(guard)
     return {
         "entry": entry,
         "begins": _begin_text(entry.begins, name),
         "ends": _frame_text(entry.ends),
         "capture_share": 100 * (entry.seconds - entry.backend_seconds) / longest,
         "backend_share": 100 * entry.backend_seconds / longest,
-        "own_guards": own,
-        "other_guards": [guard for guard in entry.guards if guard not in own],
+        "own_guards": by_owner[True],
+        "other_guards": by_owner[False],
     }
 
 

@@ -22,7 +22,8 @@ class Mark:
     """That this line, or library code that it called, put into one graph; the most of all captures."""
     reached: bool = False
     """Captured code passed through it, on the way to a line with operators or to read something."""
-    guards: list[str] = field(default_factory=list)
+    guards: dict[str, None] = field(default_factory=dict)
+    """Each once, in order."""
     breaks: list[int] = field(default_factory=list)
     """Numbers of break reasons, from 1."""
 
@@ -95,8 +96,7 @@ def marks_of(output: ExplainOutput) -> dict[Place, Mark]:
         for frame, text in _guards(entry):
             mark = at(frame)
             mark.reached = True
-            if text not in mark.guards:
-                mark.guards.append(text)
+            mark.guards[text] = None
     for i, reason in enumerate(output.break_reasons):
         if reason.own_frame is not None:
             at(reason.own_frame).breaks.append(i + 1)
@@ -123,22 +123,42 @@ def _of_file(file: str, marks: dict[Place, Mark]) -> Iterator[Excerpt]:
 
 
 def _functions(source: Sequence[str], wanted: set[int]) -> list[tuple[str, int, int]]:
-    """(name, first line, last line) of the outermost functions, or else statements, with these lines."""
+    """(name, first line, last line) of the innermost functions with these lines, or else of statements."""
     try:
         tree = ast.parse("".join(source))
     except SyntaxError:  # a cell of a notebook with commands of its own
         return [("", min(wanted), max(wanted))] if wanted else []
-    found = []
+    found = {_around(tree.body, line, "") for line in wanted}
+    ranges = sorted(each for each in found if each is not None)
+    return [
+        (name, first, last)
+        for first, last, name in ranges
+        # One that is defined inside of another one that is shown is shown there.
+        if not any(a <= first and last <= b and (a, b) != (first, last) for a, b, _ in ranges)
+    ]
 
-    def visit(statements: Sequence[ast.stmt], prefix: str) -> None:
-        for statement in statements:
-            first, last = statement.lineno, statement.end_lineno or statement.lineno
-            for decorator in getattr(statement, "decorator_list", ()):
-                first = min(first, decorator.lineno)
-            if isinstance(statement, ast.ClassDef):
-                visit(statement.body, f"{prefix}{statement.name}.")
-            elif any(first <= line <= last for line in wanted):
-                found.append((prefix + getattr(statement, "name", "(module)"), first, last))
 
-    visit(tree.body, "")
-    return found
+def _around(statements: Sequence[ast.stmt], line: int, prefix: str) -> tuple[int, int, str] | None:
+    """(first line, last line, name) of the innermost function, or else of the statement, with the line."""
+    for statement in statements:
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        for decorator in getattr(statement, "decorator_list", ()):
+            first = min(first, decorator.lineno)
+        if not first <= line <= last:
+            continue
+        is_function = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(statement, ast.ClassDef) or is_function:
+            name = f"{prefix}{statement.name}"  # type: ignore[attr-defined]
+            inner = _around(_inside(statement), line, f"{name}.")
+            return inner or ((first, last, name) if is_function else None)
+        inner = _around(_inside(statement), line, prefix)
+        return inner or (None if prefix else (first, last, "(module)"))
+    return None
+
+
+def _inside(statement: ast.stmt) -> list[ast.stmt]:
+    """The statements directly in its blocks."""
+    blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+    blocks += [handler.body for handler in getattr(statement, "handlers", [])]
+    blocks += [case.body for case in getattr(statement, "cases", [])]
+    return [each for block in blocks for each in block if isinstance(each, ast.stmt)]

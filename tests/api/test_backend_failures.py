@@ -70,9 +70,12 @@ stator.compile(f, backend=refuses)(torch.randn(3, 2, 4).transpose(0, 1).requires
 """
 
 
-def test_reproduction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("variable", "value"), [("STATOR_REPRO", "after_capture"), ("TORCHDYNAMO_REPRO_AFTER", "dynamo")]
+)
+def test_reproduction(variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file fails as the program did, and gives the graph's results once the backend is mended."""
-    monkeypatch.setenv("STATOR_REPRO", "after_capture")
+    monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "some_backend.py").write_text(BACKEND)
     (tmp_path / "program.py").write_text(PROGRAM)

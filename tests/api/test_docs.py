@@ -1,7 +1,10 @@
 """The documents name files, targets and names that exist, and their samples run."""
 
+import ast
+import dataclasses
 import doctest
 import importlib
+import operator
 import re
 import subprocess
 import sys
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import stator
+from stator.api import logs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -88,6 +92,7 @@ def test_every_page_is_in_the_index() -> None:
 
 DOCTESTED = [
     "stator.api.explain",
+    "stator.api.interpreter",
     "stator.api.compile",
     "stator.api.contexts",
     "stator.api.cache",
@@ -105,8 +110,32 @@ def test_docstrings_tell_the_truth(name: str) -> None:
     assert not outcome.failed
 
 
-def test_names_of_the_migration_page_exist() -> None:
-    page = (ROOT / "docs/migrating.md").read_text()
-    named = set(re.findall(r"`stator\.(\w+)", page))
-    assert "compile" in named
-    assert named <= {*stator.__all__, "config"}
+GUIDE = ["getting-started", "migrating", "debugging-a-break", "explain-page", "backends", "training"]
+GUIDE += ["dynamic-shapes", "numpy", "settings", "limits"]
+
+
+@pytest.mark.parametrize("page", GUIDE)
+def test_names_in_the_guide_exist(page: str) -> None:
+    text = (ROOT / f"docs/{page}.md").read_text()
+    loggers = {"breaks"}  # `stator.breaks` is the name of one
+    for name in set(re.findall(r"`stator\.([\w.]*\w)", text)) - loggers:
+        operator.attrgetter(name)(stator)
+
+
+def test_every_public_name_is_documented() -> None:
+    named = {name: getattr(stator, name) for name in stator.__all__ if name != "__version__"}
+    assert not [name for name, each in named.items() if not getattr(each, "__doc__", None)]
+
+
+def test_every_setting_is_in_its_table() -> None:
+    """With its default, but for what the environment decides."""
+    page = (ROOT / "docs/settings.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
+    fields = {field.name: field.default for field in dataclasses.fields(type(stator.config))}
+    assert rows.keys() == fields.keys()
+    assert {name: ast.literal_eval(text) for name, text in rows.items()} == {**fields, "disable": False}
+
+
+def test_every_log_is_in_its_table() -> None:
+    page = (ROOT / "docs/settings.md").read_text()
+    assert not [name for name in logs.NAMES if not re.search(rf"\b{name}\b", page)]

@@ -12,6 +12,7 @@ import pytest
 
 import stator
 import torch
+from stator.report.source import excerpts
 
 ROOT = Path(__file__).resolve().parents[2]
 X = torch.ones(2, 3)
@@ -107,6 +108,8 @@ def test_recompiles_and_hits_of_a_run(tmp_path: Path) -> None:
         "    return x\n"
         "for name in ('a', 'bc', 'bc'):\n"
         "    scaled(torch.ones(2), name)\n"
+        "torch.compiler.reset()\n"
+        "scaled(torch.ones(2), 'after')\n"
         "print(sys.argv[1:])\n"
         "sys.exit(3)\n"
     )
@@ -119,8 +122,31 @@ def test_recompiles_and_hits_of_a_run(tmp_path: Path) -> None:
     assert str(page) in done.stderr
     text = page.read_text()
     assert "L[&#34;name&#34;] == &#39;a&#39;" in text.split("Captured again")[-1]
-    assert "Compiled and never called: unused" in text
+    assert "Compiled and never called: unused (" in text
+    assert "&#39;after&#39;" in text
+    assert text.count('<section id="f') == 2  # before the reset and after it
     assert ("captured", "4 1 return x * len(name)") in Rows(text).rows
+
+
+def test_excerpts_are_the_innermost_functions() -> None:
+    def outer() -> object:
+        """Not part of what runs."""
+
+        def runs(x: torch.Tensor) -> torch.Tensor:
+            try:
+                return x.sin()
+            finally:
+                pass
+
+        return runs
+
+    (excerpt,) = excerpts(stator.explain(outer())(X))  # type: ignore[arg-type]
+    assert excerpt.title.endswith("outer.runs")
+    assert [line.text.strip() for line in excerpt.lines][:3] == [
+        "def runs(x: torch.Tensor) -> torch.Tensor:",
+        "try:",
+        "return x.sin()",
+    ]
 
 
 def test_in_a_notebook() -> None:

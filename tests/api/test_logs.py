@@ -166,3 +166,15 @@ def test_the_limit_names_function_and_guard() -> None:
     compiled(X, "bc")
     with pytest.warns(RuntimeWarning, match=r"2 captures of one function.*'bc'.*times \(.*test_logs\.py"):
         compiled(X, "def")
+
+
+def test_the_limit_names_what_kept_failing() -> None:
+    def named(x: torch.Tensor, name: str) -> torch.Tensor:
+        return x * len(name)
+
+    compiled = stator.compile(named, backend="native", recompile_limit=3)
+    for name in ("a", "bc", "def"):
+        compiled(X, name)
+    with pytest.warns(RuntimeWarning, match=r'What kept failing: L\["name"\] \(3 of 3 times\)'):
+        compiled(X, "ghij")
+    assert warned(lambda x: compiled(x, "klmno"), 3) == []

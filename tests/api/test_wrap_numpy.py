@@ -1,6 +1,8 @@
 """`wrap_numpy`: NumPy code as tensor work, or NumPy's own where it cannot be."""
 
+import gc
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,31 @@ def test_numpy_runs_what_is_not_captured(fn: Any) -> None:
     compiled = stator.compile(program, backend="native")
     for x in (torch.ones(3), -torch.ones(3), torch.ones(3)):
         assert torch.equal(compiled(x), program(x))
+
+
+def test_nothing_is_kept_alive() -> None:
+    class Holder:
+        def __call__(self, a: Any) -> Any:
+            return np.sin(a)
+
+    holder = Holder()
+    compiled = stator.compile(stator.wrap_numpy(holder), backend="native")
+    compiled(torch.ones(2))
+    alive = weakref.ref(holder)
+    del holder, compiled
+    gc.collect()
+    assert alive() is None
+
+
+def test_by_torchs_name() -> None:
+    """With install(), torch's function gives the same, and captured code meets it."""
+    stator.install()
+    try:
+        compiled = torch.compile(torch.compiler.wrap_numpy(pointwise), backend="eager", fullgraph=True)
+        x = torch.randn(3)
+        torch.testing.assert_close(compiled(x), stator.wrap_numpy(pointwise)(x))
+    finally:
+        stator.uninstall()
 
 
 def test_plain_calls_and_mistakes() -> None:
