@@ -223,9 +223,7 @@ def whole_graph(plan: Plan, step: Inside, constants: dict[Value, Any]) -> Callab
         else:
             results.append(("constant", constants[value]))
     arguments = [positions[value] for value in inputs]
-    return _torch.XlaWholeGraph(
-        step.compiled, step.device, arguments, used_constants, results, step.by_torch
-    )
+    return _torch.XlaWholeGraph(step.compiled, step.device, arguments, used_constants, results, step.by_torch)
 
 
 def _add_inputs(text: GraphText, node: torch.fx.Node) -> None:
@@ -259,4 +257,6 @@ def _is_view_with_gaps(node: torch.fx.Node, position: int) -> bool:
         (stride, size) for stride, size in zip(value.stride(), value.shape, strict=True) if size != 1
     )
     compact = itertools.accumulate((size for _, size in pairs), operator.mul, initial=1)
-    return value.numel() > 0 and any(stride != step for (stride, _), step in zip(pairs, compact, strict=False))
+    return value.numel() > 0 and any(
+        stride != step for (stride, _), step in zip(pairs, compact, strict=False)
+    )

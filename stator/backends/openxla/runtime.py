@@ -19,7 +19,7 @@ _of_parent: list[Any] = []
 
 
 class Loaded(NamedTuple):
-    """A compiled program and the functions that give it tensors: src/backends/openxla/runtime/executable.h."""
+    """A compiled program and what gives it tensors: Runtime in src/backends/openxla/runtime/executable.h."""
 
     execute: Any
     from_dlpack: Any
@@ -42,7 +42,9 @@ class Client:
         """The program, ready to be called with tensors of the device `index`."""
         device = next((d for d in self.client.local_devices() if d.local_hardware_id == index), None)
         if device is None:
-            raise RuntimeError(f"the OpenXLA runtime has no device {index}; it has {self.client.local_devices()}")
+            raise RuntimeError(
+                f"the OpenXLA runtime has no device {index}; it has {self.client.local_devices()}"
+            )
         options = self._xla_client.CompileOptions()
         try:
             loaded = self.client.compile_and_load(stablehlo, [device], options)
@@ -83,8 +85,8 @@ def client_for(device: str) -> Client:
     makers = {"cpu": _cpu_client, "cuda": _cuda_client}
     if kind not in makers:
         raise RuntimeError(
-            f"the openxla backend has no runtime for tensors on {kind!r}; move the model and its inputs to the "
-            "CPU or to CUDA, or use the backend 'native' or 'inductor' there"
+            f"the openxla backend has no runtime for tensors on {kind!r}; move the model and its inputs to "
+            "the CPU or to CUDA, or use the backend 'native' or 'inductor' there"
         )
     with _lock:
         found = _clients.get(kind)
@@ -138,8 +140,8 @@ def _cuda_client() -> Client:
     install = f"pip install 'jax-cuda{major}-plugin[with-cuda]', in the version of jaxlib"
     if library is None:
         raise ImportError(
-            f"the openxla backend finds no PJRT plugin for CUDA {major}: {install}; or move the model and its "
-            "inputs to the CPU"
+            f"the openxla backend finds no PJRT plugin for CUDA {major}: {install}; or move the model and "
+            "its inputs to the CPU"
         )
     share = os.environ.get("XLA_CLIENT_MEM_FRACTION") or os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION")
     options = {"preallocate": False, "memory_fraction": float(share or MEMORY_SHARE)}
@@ -151,8 +153,7 @@ def _cuda_client() -> Client:
         client = xla_client.make_c_api_client("cuda", options, None)
     except Exception as error:
         raise ImportError(
-            f"the PJRT plugin {library} does not start: {error}\n"
-            f"It must fit jaxlib and the driver: {install}"
+            f"the PJRT plugin {library} does not start: {error}\nIt must fit jaxlib and the driver: {install}"
         ) from error
     return Client(client, xla_client)
 
