@@ -1,10 +1,12 @@
 """The OpenXLA runtime that is installed: jaxlib's clients, in this process, without jax."""
 
+import ctypes
 import importlib.util
 import logging
 import os
 import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,11 +178,18 @@ def lost_by_fork() -> bool:
     return bool(_of_parent)
 
 
+def leave_to_parent(objects: Iterable[Any]) -> None:
+    """Keeps them beyond the end of this process: to tear them down waits for threads that are not there."""
+    for left in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(left))
+        _of_parent.append(left)
+
+
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     if _clients:
-        _of_parent.extend(_clients.values())  # never torn down here
+        leave_to_parent(_clients.values())
         _clients.clear()
         log.info("this process was forked from one that uses XLA: torch's own kernels run its graphs")
 
