@@ -46,7 +46,11 @@ def page() -> str:
     sections: dict[str, list[str]] = {"core": [], "random": [], "other": []}
     for name, operator in functional_operators():
         base = name.removeprefix("aten::")
-        if name in ruled or operator in decomposed or base.startswith("_") and torch.Tag.core not in operator.tags:
+        if (
+            name in ruled
+            or operator in decomposed
+            or (base.startswith("_") and torch.Tag.core not in operator.tags)
+        ):
             continue
         core = torch.Tag.core in operator.tags
         kind = "random" if is_random(operator) else "core" if core else "other"
@@ -57,11 +61,13 @@ def page() -> str:
         names = sorted({base.partition(".")[0] for base in sections[kind]})
         return ", ".join(f"`{name}`" for name in names)
 
+    version = torch.__version__.partition("+")[0]
     return f"""# Operators that XLA does not run
 
-Written by `tests/openxla/operators_without_rules.py`, for torch {torch.__version__.partition("+")[0]}; a test holds it against the code. Torch's kernels run these, and the
-graph is split there ([openxla.md](openxla.md)). Everything else that captured programs have is a rule of `src/backends/openxla/emit/rules.def` or a
-composition of operators that have one. Sparse, nested and quantized tensors are not taken at all; internal operators are left out here.
+Written by `tests/openxla/operators_without_rules.py`, for torch {version}; a test holds it against the code.
+Torch's kernels run these, and the graph is split there ([openxla.md](openxla.md)). Everything else that
+captured programs have is a rule of `src/backends/openxla/emit/rules.def`, or a composition of operators
+that have one. Sparse, nested and quantized tensors are not taken at all; internal operators are left out.
 
 ## Of the {core} core operators of ATen
 {shown("core")}

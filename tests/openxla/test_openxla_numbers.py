@@ -15,24 +15,120 @@ FLOATS = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5
 INTS = torch.tensor([-7, -3, -1, 0, 1, 3, 7, 2**31, -(2**31) - 5, 2**40, -(2**62), 2**63 - 1])
 BYTES = torch.tensor([0, 1, 5, 127, 128, 255], dtype=torch.uint8)
 SMALL = torch.tensor([-128, -5, -1, 0, 1, 5, 127], dtype=torch.int8)
-MATRIX = torch.tensor([[1.0, NAN, 3.0, NAN], [2.0, 2.0, -1.0, 2.0], [INF, -INF, INF, 0.0], [-0.0, 0.0, -0.0, 0.0]])
+MATRIX = torch.tensor(
+    [[1.0, NAN, 3.0, NAN], [2.0, 2.0, -1.0, 2.0], [INF, -INF, INF, 0.0], [-0.0, 0.0, -0.0, 0.0]]
+)
 
 # As functions of one tensor, of floats and of integers.
-UNARY = (
-    "abs neg sign sgn floor ceil round trunc exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos "
-    "tan sinh cosh tanh asin acos atan asinh acosh atanh erf erfc sigmoid relu isnan isinf isfinite isposinf "
-    "isneginf signbit square digamma lgamma sinc deg2rad rad2deg logical_not"
-).split()
-OF_FLOATS = "frac nan_to_num logit".split()
-ACTIVATIONS = (
-    "hardswish hardsigmoid softplus mish elu selu celu silu relu6 leaky_relu logsigmoid softsign tanhshrink "
-    "hardshrink softshrink hardtanh"
-).split()
-BINARY = (
-    "add sub mul div floor_divide remainder fmod pow maximum minimum fmax fmin atan2 hypot copysign nextafter "
-    "logaddexp logaddexp2 xlogy eq lt heaviside logical_xor"
-).split()
-OF_INTS = "add sub mul div floor_divide remainder fmod maximum minimum bitwise_and bitwise_or bitwise_xor eq lt".split()
+UNARY = [
+    "abs",
+    "neg",
+    "sign",
+    "sgn",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "erfc",
+    "sigmoid",
+    "relu",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isposinf",
+    "isneginf",
+    "signbit",
+    "square",
+    "digamma",
+    "lgamma",
+    "sinc",
+    "deg2rad",
+    "rad2deg",
+    "logical_not",
+]
+OF_FLOATS = ["frac", "nan_to_num", "logit"]
+ACTIVATIONS = [
+    "hardswish",
+    "hardsigmoid",
+    "softplus",
+    "mish",
+    "elu",
+    "selu",
+    "celu",
+    "silu",
+    "relu6",
+    "leaky_relu",
+    "logsigmoid",
+    "softsign",
+    "tanhshrink",
+    "hardshrink",
+    "softshrink",
+    "hardtanh",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "copysign",
+    "nextafter",
+    "logaddexp",
+    "logaddexp2",
+    "xlogy",
+    "eq",
+    "lt",
+    "heaviside",
+    "logical_xor",
+]
+OF_INTS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "maximum",
+    "minimum",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "eq",
+    "lt",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +195,10 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: (x.to(torch.int8), x.to(torch.uint8), x.int(), x.float(), x.double(), x.half(), x.bool()),
         (INTS,),
     ),
-    "bytes wrap": (lambda x, y: (x + y, x * y, x - y, x + 1, x - 3, x * 2.0, -x, x // 3), (BYTES, BYTES.flip(0))),
+    "bytes wrap": (
+        lambda x, y: (x + y, x * y, x - y, x + 1, x - 3, x * 2.0, -x, x // 3),
+        (BYTES, BYTES.flip(0)),
+    ),
     "small integers wrap": (lambda x: (x + x, x * x, x - 100, x // 3, x % 3, x // -3, x % -3), (SMALL,)),
     "signed with unsigned": (lambda x, y: (x + y, x * y, x < y, torch.maximum(x, y)), (SMALL[:6], BYTES)),
     "booleans": (
@@ -125,11 +224,30 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (MATRIX,),
     ),
     "extremes of integers": (
-        lambda x: (x.max(0), x.min(0), x.argmax(), x.sort(0), x.cummax(0), x.prod(), x.sum(), x.any(), x.all()),
+        lambda x: (
+            x.max(0),
+            x.min(0),
+            x.argmax(),
+            x.sort(0),
+            x.cummax(0),
+            x.prod(),
+            x.sum(),
+            x.any(),
+            x.all(),
+        ),
         (INTS,),
     ),
     "reductions of bytes": (
-        lambda x: (x.sum(), x.prod(), x.max(), x.argmin(), x.sort(), x.any(), x.all(), x.any(0, keepdim=True)),
+        lambda x: (
+            x.sum(),
+            x.prod(),
+            x.max(),
+            x.argmin(),
+            x.sort(),
+            x.any(),
+            x.all(),
+            x.any(0, keepdim=True),
+        ),
         (BYTES,),
     ),
     "softmax of infinities": (
@@ -137,7 +255,13 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (torch.tensor([[-INF, -INF], [INF, 1.0], [NAN, 1.0], [1e30, -1e30]]),),
     ),
     "norms": (
-        lambda x: (x.norm(dim=1), x.norm(p=INF, dim=1), x.norm(p=1, dim=1), x.norm(p=0, dim=0), x.norm(p=3, dim=0)),
+        lambda x: (
+            x.norm(dim=1),
+            x.norm(p=INF, dim=1),
+            x.norm(p=1, dim=1),
+            x.norm(p=0, dim=0),
+            x.norm(p=3, dim=0),
+        ),
         (MATRIX,),
     ),
     "clamps": (
@@ -158,7 +282,16 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "no dimensions": (
         every(
-            lambda x: (x.sum(), x.sum(0), x.max(), x.max(0), x.argmax(0), x.sort(), x.cumsum(0), x.softmax(0)),
+            lambda x: (
+                x.sum(),
+                x.sum(0),
+                x.max(),
+                x.max(0),
+                x.argmax(0),
+                x.sort(),
+                x.cumsum(0),
+                x.softmax(0),
+            ),
             lambda x: (x.unsqueeze(0), x.norm(), x.var(), x.expand(3), x.topk(1), x.squeeze(), x.any()),
         ),
         (torch.tensor(2.5),),
@@ -234,6 +367,12 @@ def test_statistics_of_a_batch() -> None:
 
 def test_random_operators_draw_as_eager_code_does() -> None:
     def draw(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return F.dropout(x * 2, 0.5), torch.rand(3), torch.randn(2, 2) + 1, torch.randint(5, (4,)), torch.bernoulli(x)
+        return (
+            F.dropout(x * 2, 0.5),
+            torch.rand(3),
+            torch.randn(2, 2) + 1,
+            torch.randint(5, (4,)),
+            torch.bernoulli(x),
+        )
 
     check(draw, torch.rand(20))

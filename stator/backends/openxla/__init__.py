@@ -36,7 +36,7 @@ def _reset() -> None:
 def _compile_stablehlo(stablehlo: str, device: str) -> Any:
     """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter.
 
-    None: not this way. What stands in the way of the other one, too, is raised there, as backends' errors are.
+    None: not this way. What stands in the way of AOT autograd, too, is raised there, as backends' errors are.
     """
     from stator.backends.openxla.executables import compile_stablehlo
 

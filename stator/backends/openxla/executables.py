@@ -15,7 +15,6 @@ that went to the emitter as they were captured; operators left to torch."""
 
 _executables: dict[tuple[str, str, tuple[str, str]], Any] = {}
 _loaded: dict[tuple[str, str], runtime.Loaded] = {}
-_of_parent: list[Any] = []
 
 
 def executable_of(graph: str, device: str, precision: tuple[str, str]) -> Any:
@@ -56,7 +55,7 @@ def forget_programs() -> None:
 
 def _leave_to_parent() -> None:
     """After a fork: what the parent's client made is neither called nor torn down."""
-    _of_parent.extend((*_executables.values(), *_loaded.values()))
+    runtime.leave_to_parent((*_executables.values(), *_loaded.values()))
     forget_programs()
 
 

@@ -1,10 +1,12 @@
 """The OpenXLA runtime that is installed: jaxlib's clients, in this process, without jax."""
 
+import ctypes
 import importlib.util
 import logging
 import os
 import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +21,7 @@ _of_parent: list[Any] = []
 
 
 class Loaded(NamedTuple):
-    """A compiled program and the functions that give it tensors: src/backends/openxla/runtime/executable.h."""
+    """A compiled program and what gives it tensors: Runtime in src/backends/openxla/runtime/executable.h."""
 
     execute: Any
     from_dlpack: Any
@@ -85,8 +87,8 @@ def client_for(device: str) -> Client:
     makers = {"cpu": _cpu_client, "cuda": _cuda_client}
     if kind not in makers:
         raise RuntimeError(
-            f"the openxla backend has no runtime for tensors on {kind!r}; move the model and its inputs to the "
-            "CPU or to CUDA, or use the backend 'native' or 'inductor' there"
+            f"the openxla backend has no runtime for tensors on {kind!r}; move the model and its inputs to "
+            "the CPU or to CUDA, or use the backend 'native' or 'inductor' there"
         )
     with _lock:
         found = _clients.get(kind)
@@ -140,8 +142,8 @@ def _cuda_client() -> Client:
     install = f"pip install 'jax-cuda{major}-plugin[with-cuda]', in the version of jaxlib"
     if library is None:
         raise ImportError(
-            f"the openxla backend finds no PJRT plugin for CUDA {major}: {install}; or move the model and its "
-            "inputs to the CPU"
+            f"the openxla backend finds no PJRT plugin for CUDA {major}: {install}; or move the model and "
+            "its inputs to the CPU"
         )
     share = os.environ.get("XLA_CLIENT_MEM_FRACTION") or os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION")
     options = {"preallocate": False, "memory_fraction": float(share or MEMORY_SHARE)}
@@ -176,11 +178,18 @@ def lost_by_fork() -> bool:
     return bool(_of_parent)
 
 
+def leave_to_parent(objects: Iterable[Any]) -> None:
+    """Keeps them beyond the end of this process: to tear them down waits for threads that are not there."""
+    for left in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(left))
+        _of_parent.append(left)
+
+
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     if _clients:
-        _of_parent.extend(_clients.values())  # never torn down here
+        leave_to_parent(_clients.values())
         _clients.clear()
         log.info("this process was forked from one that uses XLA: torch's own kernels run its graphs")
 

@@ -4,6 +4,7 @@
 #include <ATen/DLConvertor.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/utils/pybind.h>
+#include <unistd.h>
 
 #include "backends/openxla/emit/border.h"
 
@@ -154,7 +155,16 @@ Executable::Executable(Runtime runtime, std::vector<Border> inputs, std::vector<
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       tells_if_valid_(tells_if_valid),
-      kept_(inputs_.size()) {}
+      kept_(inputs_.size()),
+      process_(getpid()) {}
+
+Executable::~Executable() {
+  if (getpid() == process_) return;
+  for (Ref<>* reference :
+       {&runtime_.execute, &runtime_.from_dlpack, &runtime_.to_dlpack, &runtime_.device, &runtime_.explained})
+    (void)reference->release();
+  for (Kept& kept : kept_) (void)kept.buffer.release();
+}
 
 // `anew`: it crosses now, though the same memory crossed before.
 Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew) {

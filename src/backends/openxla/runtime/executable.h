@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <sys/types.h>
 
 #include <optional>
 #include <vector>
@@ -50,6 +51,11 @@ class Executable {
  public:
   // `tells_if_valid`: the program has one result more (emit.h).
   Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs, bool tells_if_valid);
+  // In a forked child what belongs to the parent's client is left behind: to tear it down waits for threads
+  // that are not there.
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
 
   // Nothing if the results are not valid: eager code would have raised. Throws py::error_already_set where
   // the runtime raised. The caller has the GIL.
@@ -69,6 +75,7 @@ class Executable {
   std::vector<Border> inputs_, outputs_;
   bool tells_if_valid_;
   std::vector<Kept> kept_;
+  pid_t process_;
 };
 
 }  // namespace stator::openxla
