@@ -15,6 +15,7 @@
 #include "backends/native/checkpointed.h"
 #include "backends/native/modes.h"
 #include "backends/native/numbers.h"
+#include "core/pass/last_use.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
@@ -138,24 +139,20 @@ static std::vector<Scheduled> in_order(const ir::Graph& graph) {
 
 Program::Program(const ir::Graph& graph) : Program(graph, in_order(graph)) {}
 
-// A value dies after the last instruction that uses it, or right after its own if none does.
 static void find_last_uses(const ir::Graph& graph, std::vector<Instruction>& instructions) {
-  constexpr uint32_t kNever = UINT32_MAX;
-  std::vector<uint32_t> last(graph.value_count(), kNever);
-  for (uint32_t i = 0; i < instructions.size(); ++i) {
-    const Instruction& instruction = instructions[i];
-    if (instruction.step) {
-      for (uint32_t value : instruction.step->uses) last[value] = i;
-      for (uint32_t value : instruction.step->makes) last[value] = i;
-      continue;
+  const auto visit_values = [&](size_t i, const pass::LastUses::Visit& visit) {
+    if (const Step* step = instructions[i].step.get()) {
+      for (uint32_t value : step->uses) visit(ir::ValueId{value});
+      for (uint32_t value : step->makes) visit(ir::ValueId{value});
+      return;
     }
-    const ir::Node& node = graph.nodes()[instruction.node];
-    graph.for_each_use(node, [&](ir::ValueId value) { last[index(value)] = i; });
-    for (ir::ValueId value : ir::Graph::outputs(node)) last[index(value)] = i;
-  }
-  for (ir::ValueId value : graph.outputs()) last[index(value)] = kNever;
-  for (uint32_t value = 0; value < last.size(); ++value) {
-    if (last[value] != kNever) instructions[last[value]].dead.push_back(value);
+    const ir::Node& node = graph.nodes()[instructions[i].node];
+    graph.for_each_use(node, visit);
+    for (ir::ValueId value : ir::Graph::outputs(node)) visit(value);
+  };
+  const pass::LastUses last_uses(graph, instructions.size(), visit_values);
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
+    for (ir::ValueId value : last_uses.after(ir::NodeId{i})) instructions[i].dead.push_back(index(value));
   }
 }
 

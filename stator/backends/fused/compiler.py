@@ -64,7 +64,9 @@ class Compiler:
         options = self.llvm.create_pipeline_tuning_options(speed_level=3)
         builder = self.llvm.create_pass_builder(self.machine, options)
         builder.getModulePassManager().run(module, builder)
-        library = self.llvm.JITLibraryBuilder().add_ir(module).add_current_process()
+        # As an object: given the module, the session would optimise and compile it once more.
+        code = self.machine.emit_object(module)
+        library = self.llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             library.export_symbol(name)
         linked = library.link(self.session, f"stator_{int(first)}")

@@ -14,18 +14,6 @@ using ir::ValueId;
 
 namespace {
 
-// Why torch runs the whole graph; nothing if kernels may take parts of it.
-std::string obstacle(const ir::Graph& graph) {
-  for (const ir::Node& node : graph.nodes()) {
-    if (node.op == ir::op::kRegionEnter || node.op == ir::op::kRegionExit) return "a checkpointed region";
-    for (ValueId id : ir::Graph::outputs(node)) {
-      const ir::Value& value = graph.value(id);
-      if (value.requires_grad() && value.alias != ir::AliasKind::kSame) return "gradients are recorded";
-    }
-  }
-  return {};
-}
-
 class KernelMaker {
  public:
   KernelMaker(const ir::Graph& graph, const Memory& memory, const Groups& groups, uint32_t number,
@@ -136,8 +124,18 @@ std::vector<char> torch_nodes(const ir::Graph& graph, const Memory& memory, cons
 
 }  // namespace
 
-Result<Plan, std::string> make_plan(const ir::Graph& graph) {
-  if (std::string reason = obstacle(graph); !reason.empty()) return reason;
+std::string obstacle(const ir::Graph& graph) {
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.op == ir::op::kRegionEnter || node.op == ir::op::kRegionExit) return "a checkpointed region";
+    for (ValueId id : ir::Graph::outputs(node)) {
+      const ir::Value& value = graph.value(id);
+      if (value.requires_grad() && value.alias != ir::AliasKind::kSame) return "gradients are recorded";
+    }
+  }
+  return {};
+}
+
+Plan make_plan(const ir::Graph& graph) {
   const Memory memory(graph);
   const Groups groups(graph, memory);
   const std::vector<char> is_step = torch_nodes(graph, memory, groups);

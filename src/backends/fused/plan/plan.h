@@ -6,7 +6,6 @@
 
 #include "backends/fused/kernel/kernel.h"
 #include "core/ir/graph.h"
-#include "core/result.h"
 #include "core/shape/dim.h"
 
 namespace stator::fused {
@@ -40,7 +39,10 @@ struct Plan {
   std::vector<KernelPlan> kernels;
 };
 
-// The error says why torch runs the whole graph: gradients are recorded, or it does what cannot be reordered.
-Result<Plan, std::string> make_plan(const ir::Graph& graph);
+// Why torch runs the whole graph: gradients are recorded, or regions. Empty if kernels may take parts of it.
+std::string obstacle(const ir::Graph& graph);
+
+// Precondition: there is no obstacle.
+Plan make_plan(const ir::Graph& graph);
 
 }  // namespace stator::fused

@@ -6,10 +6,13 @@
 
 #include "backends/fused/kernel/llvm_text.h"
 #include "backends/fused/plan/plan.h"
+#include "backends/fused/program/constant_evaluator.h"
 #include "backends/fused/program/kernel_step.h"
+#include "backends/fused/program/product_step.h"
 #include "backends/fx/input_overlap.h"
 #include "backends/native/tensor_program.h"
 #include "core/ir/effects.h"
+#include "core/pass/pipeline.h"
 
 namespace stator::fused {
 namespace {
@@ -72,6 +75,8 @@ native::Program scheduled(const ir::Graph& graph, const Plan& plan, const std::v
       case Step::Kind::node:
         last = scheduled.node = step.index;
         scheduled.records_no_gradient = records_no_gradient(graph, graph.nodes()[step.index]);
+        if (scheduled.records_no_gradient)
+          scheduled.step = make_product_step(graph, graph.nodes()[step.index]);
         break;
       case Step::Kind::kernel:
         scheduled.node = plan.kernels[step.index].nodes.front();
@@ -90,15 +95,18 @@ native::Program scheduled(const ir::Graph& graph, const Plan& plan, const std::v
 }  // namespace
 
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session) {
+  // What needs gradients keeps every node: merging some would change the bits of gradients.
+  if (!obstacle(session->graph).empty()) return native::make_tensor_program(std::move(session));
+  const auto report = pass::run_passes(session->graph, {.evaluate = evaluate_constant});
+  if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
   std::vector<at::Tensor> inputs;
   for (const Session::Lifted& lifted : session->inputs) inputs.push_back(lifted.tensor);
   fx::InputOverlap overlap(session->graph, inputs);
   if (overlap.matters() && !overlap.none()) return native::make_tensor_program(std::move(session));
-  const auto plan = make_plan(session->graph);
-  if (!plan) return native::make_tensor_program(std::move(session));
-  const auto functions = compile(plan->kernels);
+  const Plan plan = make_plan(session->graph);
+  const auto functions = compile(plan.kernels);
   if (!functions) return native::make_tensor_program(std::move(session));
-  native::Program program = scheduled(session->graph, *plan, *functions);
+  native::Program program = scheduled(session->graph, plan, *functions);
   auto made = native::make_tensor_program(std::move(session), std::move(program));
   if (!overlap.matters()) return made;
   return std::make_unique<WithoutOverlap>(std::move(made), std::move(overlap), inputs.size());
