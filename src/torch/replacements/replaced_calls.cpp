@@ -1,4 +1,4 @@
-// src/torch/replacements/replaced_calls.cpp: asking those who know of such functions, one after another.
+// src/torch/replacements/replaced_calls.cpp: the table of replaced calls, one row each.
 #include "torch/replacements/replaced_calls.h"
 
 #include "torch/guards/input_queries.h"
@@ -17,32 +17,65 @@
 #include "torch/replacements/transforms.h"
 
 namespace stator {
+namespace {
+
+// Which callables a row may replace: asking is saved for the others.
+enum class Of : uint8_t { nothing, functions, others, both };
+
+struct Replacement {
+  Of of;
+  Ref<> (*instead_of)(PyObject*);  // what is called instead of a callable, if it is one that is replaced
+  bool (*is_ours)(PyObject*);      // whether captured code calls what this row put in its place
+  CallKind kind;                   // and what that may do
+  void (*prepare)() = nullptr;     // once, when the module is initialised
+};
+
+// Asked in this order. Rows that replace nothing tell of functions that our own Python code calls.
+constexpr Replacement kReplacements[] = {
+    {Of::functions, asks_engine, is_engine_call, CallKind::tensor, prepare_transforms},
+    {Of::others, calls_in_run, is_number_of_run, CallKind::tensor, prepare_run_calls},
+    {Of::nothing, nullptr, is_output_in_run, CallKind::output},
+    {Of::others, opens_range, is_range_opener, CallKind::pure, prepare_profiler_ranges},
+    {Of::both, records_seed, is_seed_call, CallKind::tensor, prepare_seeds},
+    {Of::functions, makes_region, marks_region, CallKind::region, prepare_checkpoint_regions},
+    {Of::functions, checks_hooked, is_hook_check, CallKind::tensor, prepare_hooks},
+    {Of::nothing, nullptr, is_body_call, CallKind::tensor, prepare_bodies},
+    {Of::nothing, nullptr, marks_outermost_body, CallKind::region},
+    {Of::others, makes_parameter, is_parameter_maker, CallKind::tensor, prepare_made_parameters},
+    {Of::others, calls_custom_function, nullptr, CallKind::unknown},
+    {Of::others, asks_without_device, is_question_without_device, CallKind::pure, prepare_default_device},
+    {Of::nothing, nullptr, changes_default_device, CallKind::modes},
+    {Of::others, makes_new_tensor, is_new_tensor, CallKind::tensor},
+    {Of::others, makes_legacy_tensor, is_legacy_tensor, CallKind::tensor, prepare_legacy_tensors},
+    {Of::others, makes_known_list, is_known_list, CallKind::tensor},
+    {Of::others, queries_input, is_input_query, CallKind::tensor},
+    {Of::others, makes_from_data, is_data_constructor, CallKind::tensor},
+};
+
+}  // namespace
 
 void prepare_replaced_calls() {
-  prepare_default_device();
-  prepare_bodies();
-  prepare_checkpoint_regions();
-  prepare_transforms();
-  prepare_made_parameters();
-  prepare_seeds();
-  prepare_legacy_tensors();
-  prepare_run_calls();
-  prepare_profiler_ranges();
-  prepare_hooks();
+  for (const Replacement& row : kReplacements) {
+    if (row.prepare != nullptr) row.prepare();
+  }
 }
 
 Ref<> called_in_place_of(PyObject* callable) {
-  Ref<> found;
-  const auto asked = [&](auto... those) { return ((found = those(callable)) || ...); };
-  if (PyFunction_Check(callable)) {
-    before_function(callable);
-    asked(asks_engine, records_seed, makes_region, checks_hooked);
-  } else {
-    asked(calls_in_run, opens_range, records_seed, makes_parameter, calls_custom_function,
-          asks_without_device, makes_new_tensor, makes_legacy_tensor, makes_known_list, queries_input,
-          makes_from_data);
+  const bool is_function = PyFunction_Check(callable);
+  if (is_function) before_function(callable);
+  const Of wanted = is_function ? Of::functions : Of::others;
+  for (const Replacement& row : kReplacements) {
+    if (row.of != wanted && row.of != Of::both) continue;
+    if (Ref<> found = row.instead_of(callable)) return found;
   }
-  return found;
+  return {};
+}
+
+CallKind kind_of_replacement(PyObject* callable) {
+  for (const Replacement& row : kReplacements) {
+    if (row.is_ours != nullptr && row.is_ours(callable)) return row.kind;
+  }
+  return CallKind::unknown;
 }
 
 }  // namespace stator

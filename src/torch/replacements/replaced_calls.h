@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include "capture/cpython/ref.h"
+#include "capture/domain.h"
 
 namespace stator {
 
@@ -12,5 +13,8 @@ void prepare_replaced_calls();
 
 // What is called instead, with the same arguments. Nothing: the function itself.
 Ref<> called_in_place_of(PyObject* callable);
+
+// What a function that is called instead may do; CallKind::unknown: it is another one.
+CallKind kind_of_replacement(PyObject* callable);
 
 }  // namespace stator
