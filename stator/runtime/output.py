@@ -84,10 +84,22 @@ def flushed(stream: Any) -> OutputCall:
 
 
 def _standard(stream: Any) -> Callable[[], Any]:
-    """Gives the stream, which guards prove to be there; it is not kept alive."""
+    """Gives the stream that the program means; it is not kept alive.
+
+    Guards prove that an object of its class stands at its address. It may be gone and another stream have
+    come to lie there, which is then the one that the program means.
+    """
     if stream is not sys.stdout and stream is not sys.stderr:
         raise TypeError("to a file")
-    return weakref.ref(stream)
+    address, kept = id(stream), weakref.ref(stream)
+
+    def found() -> Any:
+        for each in (kept(), sys.stdout, sys.stderr):
+            if id(each) == address:
+                return each
+        raise RuntimeError("the stream that a captured function writes to is gone")
+
+    return found
 
 
 def check_plain(value: Any) -> None:

@@ -60,7 +60,20 @@ std::optional<bool> compared_random(const Session& session, const at::Tensor& as
   return std::nullopt;
 }
 
-// Whether the Python code that asks is that of torch.distributions.Distribution, which does so to validate.
+// The functions of torch.distributions.Distribution that validate arguments and samples.
+bool validates(const PyObject* code) {
+  // Not imported: whoever has not loaded it is not running it.
+  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.distributions.distribution");
+  if (module == nullptr) return false;
+  const py::object base = py::getattr(module, "Distribution", py::none());
+  for (const char* name : {"__init__", "_validate_sample"}) {
+    const py::object function = py::getattr(base, name, py::none());
+    if (PyFunction_Check(function.ptr()) && PyFunction_GET_CODE(function.ptr()) == code) return true;
+  }
+  return false;
+}
+
+// Whether the Python code that asks is such a function.
 bool asked_by_validation() {
   const py::gil_scoped_acquire gil;
   const auto frame = py::reinterpret_steal<py::object>(
@@ -68,9 +81,7 @@ bool asked_by_validation() {
   if (!frame) return false;
   const auto code = py::reinterpret_steal<py::object>(
       reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame.ptr()))));
-  const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.ptr())->co_filename);
-  if (file == nullptr) PyErr_Clear();
-  return file != nullptr && std::string_view(file).ends_with("torch/distributions/distribution.py");
+  return validates(code.ptr());
 }
 
 }  // namespace
