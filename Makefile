@@ -181,10 +181,17 @@ model-types: build $(VENV)/.models-ready
 opinfo: build
 	@$(PYTHON) tests/torch/opinfo_whole.py --jobs $(JOBS)
 
-## make opinfo-openxla torch's OpInfo list through the backend openxla_eval, against eager
+## make opinfo-openxla torch's OpInfo list through the backend openxla_eval, against eager; DTYPE=int64 for others
+DTYPE ?= float32
 .PHONY: opinfo-openxla
 opinfo-openxla: build
-	@$(PYTHON) tests/openxla/opinfo_openxla.py --jobs $(JOBS)
+	@$(PYTHON) tests/openxla/opinfo_openxla.py --jobs $(JOBS) --dtype $(DTYPE)
+
+## make functional     the functional form of every OpInfo sample and model, replayed by torch's kernels
+.PHONY: functional
+functional: build $(VENV)/.models-ready
+	@$(PYTHON) tests/torch/functional_replay.py
+	@$(PYTHON) tests/torch/functional_replay.py --models
 
 ## make bench          capture and guards beside torch.compile; the interpreter beside CPython
 .PHONY: bench

@@ -72,7 +72,7 @@ def gap(got: Any, wanted: Any) -> float:
 def evaluate(model: Any, inputs: dict[str, Any], beside: list[str]) -> dict[str, Any]:
     import stator
     import torch
-    from stator.backends.openxla.program import counts
+    from stator.backends.openxla.executables import counts
 
     model.eval()
     row: dict[str, Any] = {}
@@ -181,7 +181,7 @@ def call_cost() -> dict[str, float]:
     """Microseconds of one call of a tiny program: the program alone, and the compiled function around it."""
     import stator
     import torch
-    from stator.backends.openxla.program import executable_of
+    from stator.backends.openxla.executables import executable_of
 
     graph = """graph {
   %0: f32[4]{1} = input a
@@ -191,7 +191,7 @@ def call_cost() -> dict[str, float]:
 }
 """
     a, b = torch.ones(4), torch.ones(4)
-    program = executable_of(graph, "cpu")
+    program = executable_of(graph, "cpu", ("HIGHEST", "HIGHEST"))
     compiled = stator.compile(lambda x, y: x + y, backend="openxla_eval")
     with torch.no_grad():
         compiled(a, b)

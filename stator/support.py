@@ -68,7 +68,8 @@ def load_torch_extension() -> ModuleType:
     extension = load_extension("_torch")
     setting = importlib.import_module("stator.config").config.is_compiling
     importlib.import_module("stator.api.compiling").follow_torch(setting)
-    importlib.import_module("stator.runtime.operator_lookup").replace()
+    for name in ("operator_lookup", "hooks"):
+        importlib.import_module(f"stator.runtime.{name}").replace()
     return extension
 
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "backends/empty/empty_program.h"
+#include "backends/fused/program/fused_program.h"
 #include "backends/fx/fx_program.h"
 #include "backends/native/tensor_program.h"
 #include "backends/openxla/direct_program.h"
@@ -34,6 +35,8 @@ std::unique_ptr<TensorProgram> make_program(std::shared_ptr<Session> session, Py
   if (PyUnicode_Check(backend)) {
     if (PyUnicode_CompareWithASCIIString(backend, "native") == 0)
       return native::make_tensor_program(std::move(session));
+    if (PyUnicode_CompareWithASCIIString(backend, "fused") == 0)
+      return fused::make_tensor_program(std::move(session));
     if (PyUnicode_CompareWithASCIIString(backend, "empty") == 0)
       return make_empty_program(native::make_tensor_program(std::move(session)));
   }

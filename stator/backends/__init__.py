@@ -1,6 +1,7 @@
 """Backends: what runs a captured graph, by name or as a function of yours."""
 
 from stator.backends import builtin as _builtin  # noqa: F401  (registers the built-in ones)
+from stator.backends import fused as _fused  # noqa: F401
 from stator.backends import openxla as _openxla  # noqa: F401
 from stator.backends.aot import (
     aot_autograd,

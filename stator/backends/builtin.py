@@ -3,16 +3,17 @@
 import logging
 from typing import Any
 
-from stator.backends.registry import register_backend, register_debug_backend
+from stator.backends.registry import register_backend
+from stator.backends.traits import Traits, replayed, traits_of
 
 
-@register_backend
+@register_backend(traits=replayed("native"))
 def native(gm: Any, example_inputs: Any) -> Any:
     """Replay from C++. Captures do not come here: they go to src/backends/native without a torch.fx graph."""
     return gm.forward
 
 
-@register_debug_backend
+@register_backend(tags=("debug",), traits=replayed("empty"))
 def empty(gm: Any, example_inputs: Any) -> Any:
     """Answer every call with the outputs of the first. Captures go to src/backends/empty instead."""
     first: list[Any] = []
@@ -25,7 +26,7 @@ def empty(gm: Any, example_inputs: Any) -> Any:
     return answer
 
 
-@register_backend
+@register_backend(traits=Traits(changes_tensors=True))
 def eager(gm: Any, example_inputs: Any, **ignored: Any) -> Any:
     """Run the torch.fx graph as it is: shows whether a fault is the graph's or a backend's."""
     if ignored:
@@ -33,14 +34,6 @@ def eager(gm: Any, example_inputs: Any, **ignored: Any) -> Any:
     return gm.forward
 
 
-# Nodes that change what a tensor is (requires_grad, data) are given to backends that run them in their order.
-setattr(eager, "runs_as_is", True)  # noqa: B010
-
-
 def in_engine(backend: Any) -> Any:
-    """What the engine is given: a name for the backends that it has in C++, the backend itself otherwise."""
-    return {native: "native", empty: "empty"}.get(backend, backend) if _hashable(backend) else backend
-
-
-def _hashable(backend: Any) -> bool:
-    return type(backend).__hash__ is not None
+    """What the engine is given: the name of a program of its own, the backend itself otherwise."""
+    return traits_of(backend).engine or backend

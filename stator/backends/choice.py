@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stator.backends import lookup_backend
-from stator.backends.builtin import in_engine
 from stator.backends.invoke import name_of
 from stator.backends.registry import inductor
+from stator.backends.traits import ATTRIBUTE, traits_of
 
 
 class BackendWithOptions:
@@ -21,7 +21,7 @@ class BackendWithOptions:
         return self.backend(gm, example_inputs, **self.settings)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("reset", "get_compiler_config", "backend_ctx_ctor"):
+        if name in ("reset", "get_compiler_config", "backend_ctx_ctor", ATTRIBUTE):
             return getattr(self.backend, name)
         raise AttributeError(name)
 
@@ -42,6 +42,6 @@ def choose(
     settings = {name: value for name, value in given.items() if value}
     if not settings:
         return chosen
-    if isinstance(in_engine(chosen), str):
+    if traits_of(chosen).engine is not None:
         raise TypeError(f"the backend {backend!r} takes no {' or '.join(settings)}")
     return BackendWithOptions(chosen, settings)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from stator.backends.error_classes import raised_as
+from stator.backends.traits import ATTRIBUTE, PLAIN, Traits
 
 Backend = Callable[..., Any]
 """`fn(gm: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> callable`"""
@@ -32,13 +33,19 @@ class InvalidBackend(RuntimeError):
 
 
 @overload
-def register_backend(fn: F, name: str | None = None, tags: Sequence[str] = ()) -> F: ...
+def register_backend(
+    fn: F, name: str | None = None, tags: Sequence[str] = (), traits: Traits = PLAIN
+) -> F: ...
 @overload
 def register_backend(
-    fn: None = None, name: str | None = None, tags: Sequence[str] = ()
+    fn: None = None, name: str | None = None, tags: Sequence[str] = (), traits: Traits = PLAIN
 ) -> Callable[[F], F]: ...
-def register_backend(fn: F | None = None, name: str | None = None, tags: Sequence[str] = ()) -> Any:
+def register_backend(
+    fn: F | None = None, name: str | None = None, tags: Sequence[str] = (), traits: Traits = PLAIN
+) -> Any:
     """Give a backend a name for `stator.compile(backend=name)`. A decorator with or without arguments.
+
+    `traits` says what it can do with a graph beyond compiling its operators.
 
     >>> import stator, torch
     >>> @register_backend(name="doctest_backend")
@@ -50,7 +57,7 @@ def register_backend(fn: F | None = None, name: str | None = None, tags: Sequenc
     tensor([0.])
     """
     if fn is None:
-        return functools.partial(register_backend, name=name, tags=tags)
+        return functools.partial(register_backend, name=name, tags=tags, traits=traits)
     if not callable(fn):
         raise TypeError(f"a backend is a callable, not {type(fn).__name__}")
     key = name or getattr(fn, "__name__", None)
@@ -61,6 +68,8 @@ def register_backend(fn: F | None = None, name: str | None = None, tags: Sequenc
             f"duplicate backend name {key!r}: {_described(fn)} was registered after "
             f"{_described(_registered[key])}"
         )
+    if traits is not PLAIN:
+        setattr(fn, ATTRIBUTE, traits)
     _registered[key] = fn
     _tags[key] = tuple(tags)
     return fn

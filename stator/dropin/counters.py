@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from stator.api.listeners import listen, unlisten
+from stator.dropin.errors import torch_words
 
 
 def follow() -> None:
@@ -26,5 +27,7 @@ def _count_break(fn: Any, stop: Any) -> None:
     if counters is None or stop["code"] == "exception":
         return
     detail = f" ({stop['detail']})" if stop["detail"] else ""
-    counters["graph_break"][f"{stop['code']}: {stop['message']}{detail}"] += 1
+    words = torch_words(stop["code"], stop["detail"] or "")
+    text = f"{stop['code']}: {stop['message']}{detail}"
+    counters["graph_break"][f"{words}. {text}" if words else text] += 1
     counters["frames"]["total"] += 1

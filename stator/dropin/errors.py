@@ -36,10 +36,18 @@ _TORCH_WORDS = {
 """What TorchDynamo calls a reason, by its code: programs look for it in messages."""
 
 
+def torch_words(code: str, detail: str) -> str | None:
+    """What TorchDynamo calls a break; None: no program looks for it."""
+    if code == "higher-order-operator" and "writes to" in detail:
+        return "HOP: Unsafe side effect"
+    return _TORCH_WORDS.get(code)
+
+
 def _capture_error(kind: str, message: str) -> BaseException:
-    code = re.match(r"stator: the function could not be captured whole: ([a-z-]+)", message)
-    if code is not None and code[1] in _TORCH_WORDS:
-        message = f"{_TORCH_WORDS[code[1]]}. {message}"
+    reason = re.match(r"stator: the function could not be captured whole: ([a-z-]+)(.*)", message)
+    words = torch_words(reason[1], reason[2]) if reason is not None else None
+    if words is not None:
+        message = f"{words}. {message}"
     if kind == "recompile" and stance.current() == "fail_on_recompile":
         message = f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {message}"
     name = "RecompileError" if kind == "recompile" else _TORCH_NAMES[_capture.CaptureError]

@@ -61,7 +61,7 @@ def export(
         plain = f._orig_mod if is_module(f) and hasattr(f, "_orig_mod") else innermost_fn(f)
         parameters = _signature_of(plain)
         is_symbolic = tracing_mode == "symbolic" and not assume_static_by_default
-        arguments = signature.Arguments(args, kwargs)
+        arguments = signature.Arguments(args, kwargs, parameters)
         captured = capture.capture(plain, arguments, is_symbolic or dynamic_shapes is not None)
         if captured is None and not same_signature:
             raise AssertionError(

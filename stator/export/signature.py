@@ -15,12 +15,17 @@ from torch import fx
 class Arguments:
     """The example arguments, as they are and flat."""
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], parameters: inspect.Signature) -> None:
         self.args = args
         self.kwargs = kwargs
         self.flat, self.spec = pytree.tree_flatten((args, kwargs))
         check_kinds(self.flat, "inputs", "INVALID_INPUT")
         self.position = {id(value): i for i, value in reversed(list(enumerate(self.flat)))}
+        self.names = [f"arg{i}" for i in range(len(self.flat))]
+        """Of the leaves: the program's own, where each argument is one."""
+        own = [*[*parameters.parameters][: len(args)], *kwargs]
+        if len(own) == len(self.flat):
+            self.names = own
 
 
 def check_kinds(flat: list[Any], of: str, error: str) -> None:
@@ -41,9 +46,11 @@ def flat_graph(captured: Captured, arguments: Arguments, f: Any) -> fx.GraphModu
     fakes = {
         id(real): node.meta["val"] for real, node in zip(captured.inputs, captured.placeholders, strict=True)
     }
-    for position, value in enumerate(arguments.flat):
+    used = {id(real): node.name for real, node in zip(captured.inputs, captured.placeholders, strict=True)}
+    for position, (value, own_name) in enumerate(zip(arguments.flat, arguments.names, strict=True)):
         if isinstance(value, torch.Tensor) and id(value) not in inputs:
-            node = inputs[id(value)] = graph.placeholder(f"arg{position}")
+            node = graph.create_node("placeholder", f"arg{position}", name=used.get(id(value), own_name))
+            inputs[id(value)] = node
             node.meta["val"] = fakes[id(value)] if id(value) in fakes else _fake(captured, value)
             node.meta["real"] = value
     for node, value in zip(captured.placeholders, captured.inputs, strict=True):
@@ -191,8 +198,10 @@ def with_signature(
     values: dict[fx.Node, fx.Node] = {}
     flat: list[fx.Node] = []
     by_tensor: dict[int, fx.Node] = {}
+    names = {id(node.meta["real"]): node.name for node in module.graph.find_nodes(op="placeholder")}
     for position, value in enumerate(arguments.flat):
-        node = graph.placeholder(f"arg{position}")
+        name = names.pop(id(value), None)  # that of the graph, where it stands for this leaf
+        node = graph.create_node("placeholder", f"arg{position}", name=name)
         flat.append(node)
         node.meta["val"] = value
         by_tensor.setdefault(id(value), node)

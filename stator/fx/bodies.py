@@ -1,6 +1,7 @@
 """Graphs inside of a torch.fx graph: the functions of operators such as torch.cond."""
 
 import contextlib
+from collections import Counter
 from typing import Any
 
 import torch
@@ -8,10 +9,14 @@ from torch import fx
 
 
 class OpenGraph:
-    """A graph that is being made, and the module that will hold it."""
+    """A graph that is being made, and the module that will hold it.
 
-    def __init__(self) -> None:
+    `operators`: those that this graph and the ones around it are functions of, the outermost first.
+    """
+
+    def __init__(self, operators: tuple[Any, ...] = ()) -> None:
         self.graph = fx.Graph()
+        self.operators = operators
         self.root: dict[str, Any] = {}
         self.lifted: dict[fx.Node, fx.Node] = {}
         """Values of the graph around it that it reads, and the placeholders that stand for them."""
@@ -40,17 +45,17 @@ class OpenGraph:
 
     def attribute(self, name: str, value: Any) -> fx.Node:
         """A value that the module holds."""
-        count = 0
-        while f"{name}_{count}" in self.root:
-            count += 1
-        self.root[f"{name}_{count}"] = value
-        return self.graph.create_node("get_attr", f"{name}_{count}")
+        self.root[name] = value
+        return self.graph.create_node("get_attr", name)
 
 
 def arguments_of(
-    call: Any, given: list[fx.Node], bodies: list[OpenGraph], around: OpenGraph
+    call: Any, given: list[fx.Node], bodies: list[OpenGraph], around: OpenGraph, counts: Counter[str]
 ) -> tuple[Any, ...]:
-    """What the operator is called with in the graph `around`."""
+    """What the operator is called with in the graph `around`.
+
+    `counts`: how many functions of each name all graphs have so far. Those inside of others count first.
+    """
     read: dict[fx.Node, None] = {}
     if call.layout == "map":  # the first item of each stands for all of them
         half = len(given) // 2
@@ -58,10 +63,11 @@ def arguments_of(
     for body in bodies:
         read.update(dict.fromkeys(body.lifted))
     operands = list(read)
-    modules = [
-        around.attribute(body.name, open_graph.reads(operands))
-        for body, open_graph in zip(call.bodies, bodies, strict=True)
-    ]
+    modules = []
+    for body, open_graph in zip(call.bodies, bodies, strict=True):
+        name = f"{body.name}_{counts[body.name]}"
+        counts[body.name] += 1
+        modules.append(around.attribute(name, open_graph.reads(operands)))
     if call.layout == "condition":
         return (*given, *modules, tuple(operands))
     if call.layout == "map":

@@ -2,10 +2,12 @@
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from torch._C._autograd import _get_data_attr  # type: ignore[attr-defined]
+from torch._ops import OpOverload
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_module
@@ -14,7 +16,7 @@ import torch
 from stator.fx.bodies import OpenGraph, arguments_of
 from stator.fx.values import FakeValues
 from stator.runtime.bodies import Body, HigherOrderCall
-from stator.runtime.user_lines import traceback_text
+from stator.runtime.user_lines import program_frames, traceback_text
 from torch import fx
 
 
@@ -84,6 +86,7 @@ class GraphBuilder:
     ) -> None:
         self._open = [OpenGraph()]
         self._bodies: dict[Any, OpenGraph] = {}
+        self._body_counts: Counter[str] = Counter()
         self._has_bodies = False
         self._symbols = symbols
         self._fakes = FakeValues(describe, symbols.env if symbols else None)
@@ -102,7 +105,7 @@ class GraphBuilder:
         if self._has_bodies:
             args = fx.map_arg(args, self._inside)
             kwargs = fx.map_arg(kwargs, self._inside)
-        return self.graph.create_node(kind, target, args, kwargs)
+        return self.graph.create_node(kind, target, args, kwargs, name_of(target))
 
     def _inside(self, node: fx.Node) -> fx.Node:
         depth = next((i for i, each in enumerate(self._open) if each.graph is node.graph), None)
@@ -168,14 +171,14 @@ class GraphBuilder:
         if below_autograd:
             self._function(torch._C._set_grad_enabled, (False,), line)
         node = self._node("call_function", target, args, kwargs)
-        node.meta = self._meta(value, line)
+        node.meta = self._meta(value, line, node)
         if below_autograd:
             self._function(torch._C._set_grad_enabled, (self._grad,), line)
         return node
 
-    def item(self, of: fx.Node, position: int, value: int | None) -> fx.Node:
+    def item(self, of: fx.Node, position: int, value: int | None, line: int = 0) -> fx.Node:
         node = self._node("call_function", operator.getitem, (of, position))
-        node.meta = self._meta(value, 0)
+        node.meta = self._meta(value, line)
         return node
 
     def data(self, of: fx.Node, value: int, line: int) -> fx.Node:
@@ -197,20 +200,20 @@ class GraphBuilder:
             return self._higher_order(call, tensors, first, line)
         if not call.is_plain():
             node = self._function(call.on_leaves(), (*tensors, *numbers), line)
-            return [self.item(node, i, first + i) for i in range(call.result_count)]
+            return [self.item(node, i, first + i, line) for i in range(call.result_count)]
         args, kwargs = call.arguments(tensors, numbers)
         node = self._node("call_function", call.function, args, kwargs)
         places = call.places()
-        node.meta = self._meta(first if places == [None] else None, line)
+        node.meta = self._meta(first if places == [None] else None, line, node)
         if places == [None]:
             return [node]
-        return [self.item(node, place, first + i) for i, place in enumerate(places)]
+        return [self.item(node, place, first + i, line) for i, place in enumerate(places)]
 
     def _mark(self, body: Body, outputs: list[fx.Node]) -> None:
         """The code of a body begins, or ends with these results."""
         if body not in self._bodies:
             self._has_bodies = True
-            self._bodies[body] = OpenGraph()
+            self._bodies[body] = OpenGraph((*self._open[-1].operators, body.operator))
             self._open.append(self._bodies[body])
             return
         self.graph.output(tuple(self._inside(each) for each in outputs))
@@ -221,11 +224,14 @@ class GraphBuilder:
     ) -> list[fx.Node]:
         given = [self._inside(each) for each in tensors]
         bodies = [self._bodies.pop(body) for body in call.bodies]
-        args = arguments_of(call, given, bodies, self._open[-1])
+        args = arguments_of(call, given, bodies, self._open[-1], self._body_counts)
+        for each in args:
+            if isinstance(each, fx.Node) and each.op == "get_attr":
+                each.meta = self._meta(None, line)
         node = self.graph.create_node("call_function", call.operator, args, call.keywords)
-        node.meta = self._meta(None, line)
+        node.meta = self._meta(None, line, node)
         count = len(next(iter(reversed(bodies[0].graph.nodes))).args[0])
-        return [self.item(node, i, first + i) for i in range(count)]
+        return [self.item(node, i, first + i, line) for i in range(count)]
 
     def constant(self, value: Any) -> fx.Node:
         """An attribute of the module, for what source text cannot express."""
@@ -275,16 +281,20 @@ class GraphBuilder:
         node.meta = self._meta(None, line)
         return node
 
-    def _meta(self, value: int | None, line: int) -> NodeMeta:
-        pending = {}
+    def _meta(self, value: int | None, line: int, operation: fx.Node | None = None) -> NodeMeta:
+        """`operation`: the node, where it is one of the program's own."""
+        pending: dict[str, Any] = {}
         if value is not None:
             pending["val"] = _Pending(value)
         if line:
             pending["stack_trace"] = _Pending(line)
+        if operation is not None:
+            around = [(name_of(each) or each.__name__, each) for each in self._open[-1].operators]
+            pending["source_fn_stack"] = [*around, (operation.name, operation.target)]
         return NodeMeta(pending, self._make)
 
     def _make(self, key: str, number: int) -> Any:
-        return self._fakes[number] if key == "val" else traceback_text(self._stack_of(number))
+        return self._fakes[number] if key == "val" else traceback_text(program_frames(self._stack_of(number)))
 
 
 _ATTENTION_SETTERS = tuple(
@@ -298,6 +308,11 @@ def set_attention_kernels(enabled: list[bool], order: list[int]) -> None:
     for setter, value in zip(_ATTENTION_SETTERS, enabled, strict=True):
         setter(value)
     torch._C._set_sdp_priority_order(order)
+
+
+def name_of(target: Any) -> str | None:
+    """After the operator without its overload: `add`, where torch.fx would write `add_tensor`."""
+    return target._opname if type(target) is OpOverload else None
 
 
 def calculate(function: Callable[..., Any], left: Any, right: Any) -> Any:

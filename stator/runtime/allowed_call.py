@@ -25,7 +25,7 @@ class OpaqueCall:
     ) -> None:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        leaves, self._given = pytree.tree_flatten((args, kwargs))
+        leaves, self._given = pytree.tree_flatten((args, kwargs), is_leaf=_is_known_size)
         if not symbols:  # what comes out is known for these numbers only
             leaves = [_number(leaf) if isinstance(leaf, SYMBOLS) else leaf for leaf in leaves]
         self.tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -154,6 +154,11 @@ class _Place:
 
 
 _TENSOR, _NUMBER = _Place(), _Place()
+
+
+def _is_known_size(value: Any) -> bool:
+    """A constant as a whole: torch's trees would make a tuple of it."""
+    return type(value) is torch.Size and all(type(size) is int for size in value)
 
 
 def _place(leaf: Any) -> Any:

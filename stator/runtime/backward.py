@@ -12,14 +12,19 @@ class Backward:
         self.keeps_graph = keeps_graph
 
     def __call__(self, tensors: list[torch.Tensor]) -> list[torch.Tensor | None]:
-        """Compute the gradients of the leaves, which have none here; called by every run."""
+        """Compute the gradients of the leaves, which keep those that they have; called by every run."""
         roots = tuple(tensors[: self.roots])
         given = tuple(tensors[self.roots : self.roots + self.gradients])
         leaves = tensors[self.roots + self.gradients :]
         del tensors[:]
+        older = [leaf.grad for leaf in leaves]
         for leaf in leaves:
             leaf.grad = None
-        torch.autograd.Variable._execution_engine.run_backward(
-            roots, given, self.keeps_graph, False, (), allow_unreachable=True, accumulate_grad=True
-        )
-        return [leaf.grad for leaf in leaves]
+        try:
+            torch.autograd.Variable._execution_engine.run_backward(
+                roots, given, self.keeps_graph, False, (), allow_unreachable=True, accumulate_grad=True
+            )
+            return [leaf.grad for leaf in leaves]
+        finally:
+            for leaf, gradient in zip(leaves, older, strict=True):
+                leaf.grad = gradient

@@ -29,8 +29,9 @@ takes_bodies: Callable[[], bool] = _outside
 class Body:
     """One function of an operator; its first mark begins it, the second ends it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, operator: Any) -> None:
         self.name = name
+        self.operator = operator
 
 
 class HigherOrderCall:
@@ -49,9 +50,11 @@ class HigherOrderCall:
         self.keywords = keywords or {}
 
 
-def _record(name: str, function: Any, args: Any, kwargs: Any) -> tuple[Body, list[torch.Tensor], Any]:
+def _record(
+    operator: str, name: str, function: Any, args: Any, kwargs: Any
+) -> tuple[Body, list[torch.Tensor], Any]:
     """Run a function as a body: what it gives, as tensors and the structure around them."""
-    body = Body(name)
+    body = Body(name, _operators[operator])
     begin_body(body)
     result = function(*args, **kwargs)
     tensors: list[torch.Tensor] = []
@@ -89,7 +92,7 @@ def wrap(function: Any, *args: Any, **kwargs: Any) -> Any:
     """`torch.ops.higher_order.wrap`."""
     if not takes_bodies():
         refuse("wrap")
-    body, tensors, structure = _record("wrap_body", function, args, kwargs)
+    body, tensors, structure = _record("wrap", "wrap_body", function, args, kwargs)
     results = call(HigherOrderCall(_operators["wrap"], (body,), "spread"), (), tuple(tensors), False)
     return _put_together(structure, iter(results))
 
@@ -112,8 +115,8 @@ def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
         )
     if not takes_bodies():
         refuse("torch.cond")
-    if_true, tensors, structure = _record("cond_true", true_fn, operands, {})
-    if_false, others, other_structure = _record("cond_false", false_fn, operands, {})
+    if_true, tensors, structure = _record("cond", "cond_true", true_fn, operands, {})
+    if_false, others, other_structure = _record("cond", "cond_false", false_fn, operands, {})
     if structure != other_structure:
         refuse("torch.cond: Unmatched output spec from torch.cond branches")
     for one, other in zip(tensors, others, strict=True):
@@ -138,7 +141,7 @@ def map(f: Any, xs: Any, *args: Any) -> Any:
         raise RuntimeError("Leading dimensions of mapped xs must be consistent.")
     slices = [each[0] for each in mapped]
     body, tensors, structure = _record(
-        "map_body", f, (pytree.tree_unflatten(slices, structure_of_mapped), *args), {}
+        "map", "map_body", f, (pytree.tree_unflatten(slices, structure_of_mapped), *args), {}
     )
     made = HigherOrderCall(_operators["map"], (body,), "map")
     return _put_together(structure, iter(call(made, (*mapped, *slices), tuple(tensors), True)))

@@ -1,6 +1,10 @@
-"""`print` and clocks as nodes of a graph, called by every run; see torch/replacements/run_calls.h."""
+"""Calls that every run of a graph makes for real: `print`, writes to the standard streams, clocks.
+
+See torch/replacements/run_calls.h.
+"""
 
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,55 +21,89 @@ _PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device)
 _SYMBOLS = (torch.SymInt, torch.SymFloat)
 
 
-class Printing:
-    """One call of print, with what it was given."""
+class OutputCall(OpaqueCall):
+    """A call that returns nothing of the run's. TypeError: making it would run code of the program's."""
 
-    __name__ = "print"
+    streams = 0
+    """Those that must be Python's own."""
+    result: Any = None
+    """What the program is given for it."""
 
-    def __init__(self, stream: int, settings: dict[str, Any]) -> None:
-        self.stream = stream
-        self.settings = settings
+    def __init__(self, function: Callable[..., None], values: tuple[Any, ...]) -> None:
+        for value in values:
+            check_plain(value)
+        super().__init__(function, values, {}, symbols=True)
+        self._constants = values if not self.tensors and not self.numbers else None
+        self.returns(())
 
-    def __call__(self, *values: Any) -> tuple[()]:
-        """Print; called by every run."""
-        file = sys.stderr if self.stream == ERRORS else sys.stdout
-        _print(*values, file=file, **self.settings)
-        return ()
+    def __call__(self, tensors: list[torch.Tensor], *numbers: float) -> list[torch.Tensor]:
+        """Make the call; called by every run."""
+        values = self._constants
+        if values is None:
+            values = self.arguments(tensors, numbers)[0]
+        self.function(*values)
+        return []
 
 
-def recorded(values: tuple[Any, ...], settings: dict[str, Any]) -> OpaqueCall:
-    """The node for a call of print. TypeError: printing these would run code of the program's."""
-    rest = dict(settings)
-    file = rest.pop("file", None)
+def printed(*values: Any, **settings: Any) -> OutputCall:
+    """The node for a call of print."""
+    file = settings.pop("file", None)
     if file is not None and file is not sys.stdout and file is not sys.stderr:
         raise TypeError("to a file")
-    for value in rest.values():
+    for value in settings.values():
         if type(value) not in (type(None), str, bool, int):
             raise TypeError(f"a {type(value).__name__} among its settings")
-    shown = tuple(map(_shown, values))
-    stream = ERRORS if file is not None and file is sys.stderr else OUTPUT
-    return OpaqueCall(Printing(stream, rest), shown, {}, symbols=True)
+    to_errors = file is not None and file is sys.stderr
+
+    def show(*shown: Any) -> None:
+        _print(*shown, file=sys.stderr if to_errors else sys.stdout, **settings)
+
+    call = OutputCall(show, values)
+    call.streams = ERRORS if to_errors else OUTPUT
+    return call
 
 
-def _shown(value: Any) -> Any:
-    """What is printed in its place."""
-    if type(value) is torch.Size and all(type(size) is int for size in value):
-        return str(value)
-    _check(value)
-    return value
+def written(stream: Any, text: Any) -> OutputCall:
+    """The node for `stream.write(text)` of a standard stream."""
+    if type(text) is not str:
+        raise TypeError(f"a {type(text).__name__} is written")
+    found = _standard(stream)
+
+    def write(text: str) -> None:
+        found().write(text)
+
+    call = OutputCall(write, (text,))
+    call.result = len(text)
+    return call
 
 
-def _check(value: Any) -> None:
-    """A text is made of it by Python's own code or torch's."""
+def flushed(stream: Any) -> OutputCall:
+    """The node for `stream.flush()` of a standard stream."""
+    found = _standard(stream)
+    return OutputCall(lambda: found().flush(), ())
+
+
+def _standard(stream: Any) -> Callable[[], Any]:
+    """Gives the stream, which guards prove to be there; it is not kept alive."""
+    if stream is not sys.stdout and stream is not sys.stderr:
+        raise TypeError("to a file")
+    return weakref.ref(stream)
+
+
+def check_plain(value: Any) -> None:
+    """A text is made of it by Python's own code or torch's; TypeError otherwise."""
     kind = type(value)
-    if kind in (list, tuple):
+    if kind is torch.Size:
+        if any(type(size) is not int for size in value):
+            raise TypeError("sizes that differ from call to call")
+    elif kind in (list, tuple):
         for item in value:
-            _check(item)
+            check_plain(item)
     elif kind is dict:
         for key, item in value.items():
             if type(key) not in _PLAIN:
                 raise TypeError(f"a key that is a {type(key).__name__}")
-            _check(item)
+            check_plain(item)
     elif kind not in (*_PLAIN, torch.Tensor, torch.nn.Parameter) and not isinstance(value, _SYMBOLS):
         raise TypeError(f"a {kind.__name__}")
 

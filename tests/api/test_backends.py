@@ -10,6 +10,7 @@ import pytest
 import stator
 import torch
 from stator.backends import registry
+from stator.backends.traits import Traits
 
 
 @pytest.fixture(autouse=True)
@@ -157,3 +158,27 @@ def test_disabled_by_the_environment(name: str) -> None:
         [sys.executable, "-c", code], env={name: "1", "PATH": ""}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_traits_are_given_at_registration() -> None:
+    """A backend that runs nodes in their order is given those that change what a tensor is; others break."""
+    given: list[str] = []
+
+    def in_order(gm: Any, example_inputs: Any) -> Any:
+        given.extend(str(node.target) for node in gm.graph.nodes)
+        return gm.forward
+
+    def compiling(gm: Any, example_inputs: Any) -> Any:
+        return in_order(gm, example_inputs)
+
+    stator.register_backend(in_order, name="in_order_traits", traits=Traits(changes_tensors=True))
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y.requires_grad_()
+        return y * 3
+
+    assert stator.compile(program, backend="in_order_traits", fullgraph=True)(torch.ones(2)).requires_grad
+    assert any("requires_grad" in target for target in given)
+    with pytest.raises(stator.CaptureError):
+        stator.compile(program, backend=compiling, fullgraph=True)(torch.ones(2))

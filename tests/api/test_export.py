@@ -152,3 +152,16 @@ def test_sizes_that_are_to_stay_open() -> None:
         stator.export(keeps_open, dynamic_shapes=({1: other}, None))(x, y)
     with pytest.raises(ConstraintViolationError):
         stator.export(lambda a, b: a + b, dynamic_shapes=({0: rows}, {0: other}))(x, x + 1)
+
+
+def test_inputs_of_the_graph_are_named_as_those_of_torch() -> None:
+    def program(x: torch.Tensor, n: int, unused: torch.Tensor) -> torch.Tensor:
+        return x + n
+
+    given = torch.ones(3), 2, torch.ones(2)
+    for aten_graph, expected in ((False, ["l_x_", "arg1", "unused"]), (True, ["arg0_1", "arg1", "arg1_1"])):
+        graph, _ = stator.export(program, aten_graph=aten_graph)(*given)
+        inputs = graph.graph.find_nodes(op="placeholder")
+        assert [node.target for node in inputs] == ["arg0", "arg1", "arg2"]
+        assert [node.name for node in inputs] == expected
+        assert torch.equal(graph(*given), program(*given))

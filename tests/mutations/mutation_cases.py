@@ -22,6 +22,9 @@ import stator  # noqa: E402
 import torch  # noqa: E402
 
 MARK = "\n# -- change --\n"
+# What Python itself notes in a world: of annotations, and of warnings that filters ignore. A warning of a
+# kernel is noted in the module that it is blamed on, and worlds are no modules.
+NOTED = ("__annotations__", "__warningregistry__")
 World = dict[str, Any]
 # The second change gives values that vary: what was a constant is then a symbol.
 CALLS = ("first", "second", "third", "fourth", "fifth")
@@ -70,7 +73,7 @@ class Twin:
         return {
             name: value
             for name, value in self.world.items()
-            if name not in PRELUDE and name != "__annotations__"
+            if name not in PRELUDE and name not in NOTED
         }
 
 

@@ -65,7 +65,7 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 
 def examine(info: Any, dtype: torch.dtype, limit: int) -> dict[str, Any]:
-    from stator.backends.openxla.program import counts
+    from stator.backends.openxla.executables import counts
 
     row: dict[str, Any] = {"name": name_of(info), "samples": 0, "agreed": 0, "reasons": {}, "outside": []}
     reasons: collections.Counter[str] = collections.Counter()

@@ -47,6 +47,52 @@ def after_fork() -> None:
     assert compiled(torch.ones(100)).item() == 200
 
 
+def exit_after_fork() -> None:
+    """A child that ends as programs end, with what its parent compiled."""
+    import torch
+
+    compiled = compiled_sum()
+    trained = stator_trained()
+    child = os.fork()
+    with torch.no_grad():
+        assert compiled(torch.ones(100)).item() == 200
+    trained(torch.ones(4, requires_grad=True)).backward()
+    if child == 0:
+        sys.exit(7)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7, status
+
+
+def stator_trained() -> Any:
+    import stator
+    import torch
+
+    compiled = stator.compile(lambda x: (x * 3).sin().sum(), backend="openxla")
+    compiled(torch.ones(4, requires_grad=True)).backward()
+    return compiled
+
+
+def compiling_in_threads() -> None:
+    import stator
+    import torch
+
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        with torch.no_grad():
+            compiled = stator.compile(lambda x: (x * number).sum(), backend="openxla_eval")
+            for size in range(10, 15):
+                if compiled(torch.ones(size)).item() != number * size:
+                    wrong.append((number, size))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def in_threads() -> None:
     import torch
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from comparison import same
 from functorch.experimental.control_flow import map as torch_map
 from torch._higher_order_ops.wrap import wrap
 
@@ -183,3 +184,42 @@ def test_a_body_that_raises() -> None:
 
     compiled = stator.compile(function, backend="eager")
     assert torch.equal(compiled(INPUTS[0]), INPUTS[0] + 1)
+
+
+def test_graphs_inside_of_graphs_are_named_and_know_their_operators() -> None:
+    def program(p: torch.Tensor, q: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        def inner(x: torch.Tensor) -> torch.Tensor:
+            result: torch.Tensor = torch.cond(q, lambda x: x.sin(), lambda x: x.cos(), [x])
+            return result
+
+        result: torch.Tensor = torch.cond(p, lambda x: x + 1, inner, [x])
+        return result
+
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(module: torch.fx.GraphModule, _: object) -> object:
+        graphs.append(module)
+        return module.forward
+
+    yes, x = torch.tensor(True), torch.ones(3)
+    assert same(stator.compile(program, backend=keep, fullgraph=True)(yes, yes, x), program(yes, yes, x))
+    (whole,) = graphs
+    names = {name for name, _ in whole.named_modules()}
+    assert names == {
+        "",
+        "cond_true_1",
+        "cond_false_1",
+        "cond_false_1.cond_true_0",
+        "cond_false_1.cond_false_0",
+    }
+    stacks = {
+        node.name: [name for name, _ in node.meta["source_fn_stack"]]
+        for module in whole.modules()
+        if isinstance(module, torch.fx.GraphModule)
+        for node in module.graph.nodes
+        if "source_fn_stack" in node.meta
+    }
+    assert stacks["add"] == ["cond", "add"]
+    assert stacks["sin"] == ["cond", "cond", "sin"]
+    outer = next(node for node in whole.graph.nodes if node.name == "cond")
+    assert "torch.cond(p," in outer.meta["stack_trace"].splitlines()[-1]

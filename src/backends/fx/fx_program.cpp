@@ -11,6 +11,7 @@
 
 #include "backends/fx/convert.h"
 #include "backends/fx/input_overlap.h"
+#include "backends/kernel_warnings.h"
 #include "backends/run_recovery.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
@@ -63,7 +64,13 @@ class FxProgram final : public TensorProgram {
       if (c10::GradMode::is_enabled() != grad) c10::GradMode::set_enabled(grad);
       return false;
     };
+    KernelWarnings warnings(nullptr);
     const Ref<> result = subclasses_.empty() ? call(inputs, bindings) : call_plainly(inputs, bindings);
+    if (size_t node = 0; result && !warnings.show(session_->graph, node)) {
+      failure.untouched = traces_.first == SIZE_MAX;
+      if (failure.untouched) random.restore();
+      return fail();
+    }
     if (!result) {
       failure.of_backend = true;
       failure.untouched = traces_.first == SIZE_MAX;

@@ -25,7 +25,7 @@ namespace stator::native {
 namespace {
 
 struct Instruction {
-  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number, enter, leave };
+  enum class Kind : uint8_t { call, mode, data, set_data, constant, python, number, enter, leave, step };
   Kind kind = Kind::call;
   bool returns_list = false;
   bool returns_number = false;
@@ -43,6 +43,8 @@ struct Instruction {
   // program gave it, and others that it uses.
   size_t end = 0;
   std::vector<uint32_t> used, given;
+  uint32_t node = 0;
+  std::unique_ptr<Step> step;
 };
 
 // The tensors, then numbers.
@@ -129,7 +131,32 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-Program::Program(const ir::Graph& graph) {
+static std::vector<Scheduled> in_order(const ir::Graph& graph) {
+  std::vector<Scheduled> schedule(graph.nodes().size());
+  for (uint32_t i = 0; i < schedule.size(); ++i) schedule[i].node = i;
+  return schedule;
+}
+
+Program::Program(const ir::Graph& graph) : Program(graph, in_order(graph)) {}
+
+static void find_last_uses(const ir::Graph& graph, std::vector<Instruction>& instructions) {
+  const auto visit_values = [&](size_t i, const pass::LastUses::Visit& visit) {
+    if (const Step* step = instructions[i].step.get()) {
+      for (uint32_t value : step->uses) visit(ir::ValueId{value});
+      for (uint32_t value : step->makes) visit(ir::ValueId{value});
+      return;
+    }
+    const ir::Node& node = graph.nodes()[instructions[i].node];
+    graph.for_each_use(node, visit);
+    for (ir::ValueId value : ir::Graph::outputs(node)) visit(value);
+  };
+  const pass::LastUses last_uses(graph, instructions.size(), visit_values);
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
+    for (ir::ValueId value : last_uses.after(ir::NodeId{i})) instructions[i].dead.push_back(index(value));
+  }
+}
+
+Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
   const auto made = std::make_shared<Body>();
   body_ = made;
   Body& body = *made;
@@ -142,8 +169,17 @@ Program::Program(const ir::Graph& graph) {
   for (ir::ValueId value : graph.outputs()) body.outputs.push_back(index(value));
 
   const auto nodes = graph.nodes();
-  for (const ir::Node& node : nodes) {
+  body.instructions.reserve(schedule.size());
+  for (Scheduled& scheduled : schedule) {
     Instruction instruction;
+    instruction.node = scheduled.node;
+    if (scheduled.step) {
+      instruction.kind = Instruction::Kind::step;
+      instruction.step = std::move(scheduled.step);
+      body.instructions.push_back(std::move(instruction));
+      continue;
+    }
+    const ir::Node& node = nodes[scheduled.node];
     instruction.op = node.op;
     instruction.first_output = index(node.first_output);
     instruction.output_count = node.output_count;
@@ -175,7 +211,8 @@ Program::Program(const ir::Graph& graph) {
     } else {
       instruction.info = torch_operator(node.op);
       if (!instruction.info) throw std::runtime_error("torch has no operator " + op.name);
-      instruction.below_autograd = was_below_autograd(graph, node, *instruction.info);
+      instruction.below_autograd =
+          scheduled.records_no_gradient || was_below_autograd(graph, node, *instruction.info);
       instruction.returns_number = instruction.info->reads_number;
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
       instruction.returned = returned_arguments(instruction.info->handle.schema());
@@ -197,14 +234,14 @@ Program::Program(const ir::Graph& graph) {
     }
     body.instructions.push_back(std::move(instruction));
   }
-  const pass::LastUses last_uses(graph);
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    for (ir::ValueId value : last_uses.after(ir::NodeId{static_cast<uint32_t>(n)}))
-      body.instructions[n].dead.push_back(index(value));
-  }
+  find_last_uses(graph, body.instructions);
 }
 
 size_t Program::input_count() const { return body_->inputs.size(); }
+
+size_t Program::node_of(size_t instruction) const {
+  return instruction < body_->instructions.size() ? body_->instructions[instruction].node : SIZE_MAX;
+}
 
 std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings,
                                       size_t* at) const {
@@ -232,6 +269,11 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
   torch::jit::Stack stack;
   for (; number < end; number++) {
     const Instruction& instruction = body.instructions[number];
+    if (instruction.kind == Instruction::Kind::step) {
+      instruction.step->run(values, bindings);
+      for (uint32_t value : instruction.dead) values[value] = {};
+      continue;
+    }
     stack.clear();
     for (const ArgumentTemplate& argument : instruction.arguments)
       stack.push_back(argument.fill(values, body.expressions, bindings));
@@ -278,6 +320,8 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         for (uint32_t value : instruction.dead) values[value] = {};
         call_python(*instruction.function, stack, &values[instruction.first_output],
                     instruction.output_count);
+        break;
+      case Instruction::Kind::step:
         break;
       case Instruction::Kind::call: {
         // The stack holds the only reference to a value at its last use, as a temporary does in eager code.

@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "backends/kernel_warnings.h"
 #include "backends/native/program.h"
 #include "backends/run_recovery.h"
 #include "core/ir/node_lines.h"
@@ -24,6 +25,7 @@ class NativeProgram final : public TensorProgram {
            RunFailure& failure) const override {
     size_t at = 0;
     RandomState random(traces_);
+    KernelWarnings warnings(&at);
     try {
       std::vector<at::Tensor> tensors;
       const size_t count = program_.input_count();
@@ -33,6 +35,12 @@ class NativeProgram final : public TensorProgram {
       {
         py::gil_scoped_release release;
         values = program_.run(tensors, bindings, &at);
+      }
+      if (size_t node = 0; !warnings.show(session_->graph, node)) {
+        failure.line = session_->graph.nodes()[node].line;
+        failure.untouched = traces_.first == SIZE_MAX;
+        if (failure.untouched) random.restore();
+        return false;
       }
       for (c10::IValue& value : values) {
         PyObject* object = value.isInt()      ? PyLong_FromLongLong(value.toInt())
@@ -45,9 +53,11 @@ class NativeProgram final : public TensorProgram {
       // As torch's own bindings do it, so that the exception is of the type that eager raises.
       torch::translate_exception_to_python(std::current_exception());
       const auto nodes = session_->graph.nodes();
+      at = program_.node_of(at);
       if (at < nodes.size()) failure.line = nodes[at].line;
       failure.untouched = !left_traces(traces_, at, std::current_exception());
       if (failure.untouched) random.restore();
+      show_before_error(warnings, failure);
       return false;
     }
   }
@@ -56,6 +66,14 @@ class NativeProgram final : public TensorProgram {
   std::vector<LineId> node_lines() const override { return ir::node_lines(session_->graph); }
 
  private:
+  // Where the function runs natively next, that warns again.
+  void show_before_error(KernelWarnings& warnings, const RunFailure& failure) const {
+    if (failure.untouched) return;
+    const py::error_scope error;
+    size_t node = 0;
+    if (!warnings.show(session_->graph, node)) PyErr_Clear();
+  }
+
   std::shared_ptr<Session> session_;
   Program program_;
   RunTraces traces_;
@@ -65,6 +83,10 @@ class NativeProgram final : public TensorProgram {
 
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session) {
   Program program(session->graph);
+  return make_tensor_program(std::move(session), std::move(program));
+}
+
+std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, Program program) {
   return std::make_unique<NativeProgram>(std::move(session), std::move(program));
 }
 

@@ -10,10 +10,13 @@
 
 #include "backends/fx/input_overlap.h"
 #include "backends/openxla/emit/border.h"
+#include "backends/openxla/emit/call.h"
 #include "backends/openxla/emit/emit.h"
 #include "backends/openxla/runtime/executable.h"
+#include "backends/openxla/runtime/precision.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
+#include "core/pass/decompose.h"
 #include "core/pass/functional_form.h"
 
 namespace stator::openxla {
@@ -21,25 +24,43 @@ namespace {
 
 class DirectProgram final : public TensorProgram {
  public:
-  DirectProgram(std::shared_ptr<Session> session, pass::FunctionalForm form, Executable executable,
+  DirectProgram(std::shared_ptr<Session> session, pass::FunctionalForm form, Ref<> backend, at::Device place,
                 fx::InputOverlap overlap)
       : session_(std::move(session)),
         form_(std::move(form)),
-        executable_(std::move(executable)),
-        overlap_(std::move(overlap)) {
+        backend_(std::move(backend)),
+        executables_(place, [this](const Precision& precision) { return compiled(precision); }),
+        overlap_(std::move(overlap)) {}
+
+  // False: XLA cannot be called in this process. Throws py::error_already_set where the runtime refused it.
+  bool compile() const {
+    if (!executables_.current()) return false;
     session_->inputs.clear();  // tensors die where the program lets them die
+    return true;
   }
 
   bool run(PyObject* const* inputs, const shape::Bindings& /*bindings*/, std::vector<Ref<>>& outputs,
            RunFailure& failure) const override {
+    bool written = false;
     try {
       // A forked child has none of XLA's threads: eager code runs there.
       if (getpid() != process_) throw std::runtime_error("XLA cannot be called in a forked process");
       std::vector<at::Tensor> tensors;
-      tensors.reserve(executable_.input_count());
-      for (size_t i = 0; i < executable_.input_count(); ++i) tensors.push_back(THPVariable_Unpack(inputs[i]));
-      std::vector<at::Tensor> results = executable_.run(std::move(tensors));
-      failure.of_backend = true;
+      tensors.reserve(input_count());
+      for (size_t i = 0; i < input_count(); ++i) tensors.push_back(THPVariable_Unpack(inputs[i]));
+      std::optional<std::vector<at::Tensor>> computed;
+      try {
+        const std::shared_ptr<Executable> executable = executables_.current();
+        if (!executable) throw std::runtime_error("XLA cannot be called");
+        computed = executable->run(std::move(tensors));
+      } catch (...) {
+        failure.of_backend = true;
+        throw;
+      }
+      // An index out of range, a division by zero: eager code raises in its own words.
+      if (!computed) throw std::runtime_error("XLA would not raise what eager code does");
+      std::vector<at::Tensor>& results = *computed;
+      written = true;
       size_t next = 0;
       for (size_t input : form_.output_is_input) {
         PyObject* object =
@@ -52,7 +73,7 @@ class DirectProgram final : public TensorProgram {
       return true;
     } catch (...) {
       // Until the results are there nothing was written.
-      failure.untouched = !failure.of_backend;
+      failure.untouched = !written;
       torch::translate_exception_to_python(std::current_exception());
       return false;
     }
@@ -60,7 +81,7 @@ class DirectProgram final : public TensorProgram {
   bool depends_on_overlap() const override { return overlap_.matters(); }
   bool overlaps_as_captured(PyObject* const* inputs) const override {
     std::vector<const at::Tensor*> tensors;
-    for (size_t i = 0; i < executable_.input_count(); ++i) tensors.push_back(&THPVariable_Unpack(inputs[i]));
+    for (size_t i = 0; i < input_count(); ++i) tensors.push_back(&THPVariable_Unpack(inputs[i]));
     return overlap_.is_same(tensors);
   }
   std::string graph_text() const override { return ir::print(session_->graph); }
@@ -68,15 +89,34 @@ class DirectProgram final : public TensorProgram {
   std::vector<LineId> node_lines() const override { return ir::node_lines(session_->graph); }
 
  private:
+  size_t input_count() const { return form_.graph.inputs().size(); }
+
+  std::shared_ptr<Executable> compiled(const Precision& precision) const {
+    const at::Device place = executables_.place();
+    // CUDA's own kernels do not raise either, and to ask would be to wait for the device.
+    const auto text = emit(form_.graph, {.precision = precision, .checked = place.is_cpu()});
+    if (!text) throw std::logic_error("a graph that has rules is refused: " + text.error().reason);
+    const py::object made = py::handle(backend_.get()).attr("compile_stablehlo")(text->text, place.str());
+    if (made.is_none()) return nullptr;
+    return std::make_shared<Executable>(Runtime::of(made.ptr(), place), input_borders(form_.graph),
+                                        output_borders(form_.graph), text->tells_if_valid);
+  }
+
   std::shared_ptr<Session> session_;
   pass::FunctionalForm form_;
-  mutable Executable executable_;  // keeps buffers; guarded by the GIL
+  Ref<> backend_;
+  mutable ByPrecision executables_;
   fx::InputOverlap overlap_;
   pid_t process_ = getpid();
 };
 
-// Values of no gradient and of plain sizes, all on the CPU.
-std::optional<std::string> not_plain(const ir::Graph& graph) {
+at::Device place_of(const ir::Device& device) {
+  return device.type == ir::DeviceType::kCpu ? at::Device(at::kCPU) : at::Device(at::kCUDA, device.index);
+}
+
+// Values of no gradient and of plain sizes, all on one device that has a runtime.
+std::optional<std::string> not_plain(const ir::Graph& graph, const ir::Device& device) {
+  if (device.type != ir::DeviceType::kCpu && device.type != ir::DeviceType::kCuda) return "another device";
   const auto is_symbolic = [](const shape::Dim& dim) { return dim.is_expr(); };
   for (size_t i = 0; i < graph.value_count(); ++i) {
     const ir::Value& value = graph.value(static_cast<ir::ValueId>(i));
@@ -86,10 +126,19 @@ std::optional<std::string> not_plain(const ir::Graph& graph) {
     const bool is_given = value.node == ir::NodeId::kNone || value.alias == ir::AliasKind::kSame;
     if (value.requires_grad() && !is_given) return "gradients";
     if ((value.flags & (ir::kConjugate | ir::kNegative)) != 0) return "a conjugate view";
-    if (value.device.type != ir::DeviceType::kCpu) return "another device";
+    if (place_of(value.device) != place_of(device)) return "tensors on several devices";
     if (std::ranges::any_of(graph.sizes(value), is_symbolic) ||
         std::ranges::any_of(graph.strides(value), is_symbolic))
       return "a symbolic size";
+  }
+  return {};
+}
+
+// Of the first tensor; the CPU if there is none.
+ir::Device device_of(const ir::Graph& graph) {
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Value& value = graph.value(static_cast<ir::ValueId>(i));
+    if (value.kind == ir::ValueKind::kTensor) return value.device;
   }
   return {};
 }
@@ -107,9 +156,9 @@ bool returns_compact(const ir::Graph& original) {
 }  // namespace
 
 // Why the graph cannot go to the emitter as it was captured; nothing if it can.
-static std::optional<std::string> obstacle(const Session& session) {
+static std::optional<std::string> obstacle(const Session& session, const ir::Device& device) {
   if (session.changes_tensors || session.has_read) return "it changes tensors' attributes or reads numbers";
-  if (auto reason = not_plain(session.graph)) return reason;
+  if (auto reason = not_plain(session.graph, device)) return reason;
   if (!returns_compact(session.graph)) return "a result is a view of something larger";
   return {};
 }
@@ -121,14 +170,17 @@ std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session
     py::handle(backend).attr("not_direct")(reason);
     return nullptr;
   };
-  if (const auto reason = obstacle(*session)) return refuse(*reason);
+  const ir::Device device = device_of(session->graph);
+  if (const auto reason = obstacle(*session, device)) return refuse(*reason);
   std::vector<at::Tensor> tensors;
   for (const Session::Lifted& lifted : session->inputs) tensors.push_back(lifted.tensor);
   fx::InputOverlap overlap(session->graph, tensors);
   if (overlap.matters() && !overlap.none()) return refuse("a written input shares memory with another");
   auto form = pass::functional_form(session->graph);
   if (!form) return refuse(form.error());
-  const auto text = emit(form->graph, {});
+  form->graph =
+      pass::decompose(form->graph, [](std::string_view name) { return find_rule(name) != nullptr; });
+  const auto text = emit(form->graph, {});  // which rules there are does not depend on settings
   if (!text) {
     const ir::Graph& graph = form->graph;
     const size_t node = text.error().node;
@@ -136,13 +188,9 @@ std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session
         node < graph.nodes().size() ? graph.op_of(graph.nodes()[node]).name : "the results";
     return refuse(name + ": " + text.error().reason);
   }
-  const py::object made = py::handle(backend).attr("compile_stablehlo")(*text, "cpu");
-  if (made.is_none()) return nullptr;
-  const auto shared = [&](const char* name) { return Ref<>::share(py::object(made.attr(name)).ptr()); };
-  Executable executable({shared("execute"), shared("from_dlpack"), shared("to_dlpack"), shared("device")},
-                        input_borders(form->graph), output_borders(form->graph));
-  return std::make_unique<DirectProgram>(session, std::move(*form), std::move(executable),
-                                         std::move(overlap));
+  auto program = std::make_unique<DirectProgram>(session, std::move(*form), Ref<>::share(backend),
+                                                 place_of(device), std::move(overlap));
+  return program->compile() ? std::move(program) : nullptr;
 }
 
 }  // namespace stator::openxla

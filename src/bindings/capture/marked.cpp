@@ -9,6 +9,7 @@
 #include "capture/cpython/ref.h"
 #include "capture/engine/engine.h"
 #include "capture/recording/capture_stop.h"
+#include "capture/recording/late_calls.h"
 #include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/recording.h"
@@ -111,7 +112,7 @@ PyType_Spec spec = {"stator._capture.Marked", sizeof(MarkedObject), 0,
 bool add_marked(PyObject* module) {
   auto type = Ref<>::steal(derived_wrapper(&spec));
   if (!type || PyModule_AddObjectRef(module, "Marked", type.get()) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0)
+      PyModule_AddFunctions(module, functions) < 0 || !add_late_calls(module))
     return false;
   recognise_mark(reinterpret_cast<PyTypeObject*>(type.get()), [](PyObject* object) {
     return Marked{marked(object)->mark, marked(object)->function};

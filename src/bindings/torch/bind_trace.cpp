@@ -4,7 +4,11 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "backends/native/program.h"
+#include "core/ir/effects.h"
 #include "core/ir/print.h"
+#include "core/ir/verify.h"
+#include "core/pass/decompose.h"
+#include "core/pass/functional_form.h"
 #include "torch/inference/inference.h"
 #include "torch/inference/rules/registry.h"
 #include "torch/tracing/capture_break.h"
@@ -85,7 +89,8 @@ std::unique_ptr<Trace> trace(const py::object& function, const py::object& args,
   return result;
 }
 
-py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
+// Of the graph: the arguments, then what was lifted.
+std::vector<at::Tensor> inputs_of(const Trace& trace, const std::vector<at::Tensor>& arguments) {
   std::vector<at::Tensor> inputs;
   size_t next = 0;
   for (const Session::Lifted& lifted : trace.session->inputs) {
@@ -95,12 +100,10 @@ py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
       inputs.push_back(lifted.tensor);
     }
   }
-  const native::Program& program = trace.ready();
-  std::vector<c10::IValue> outputs;
-  {
-    py::gil_scoped_release release;
-    outputs = program.run(inputs, {});
-  }
+  return inputs;
+}
+
+py::object tree_of(const Trace& trace, const std::vector<c10::IValue>& outputs) {
   py::list leaves;
   size_t tensor = 0, other = 0;
   for (bool is_tensor : trace.is_tensor) {
@@ -111,6 +114,43 @@ py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
     }
   }
   return pytree("tree_unflatten")(leaves, trace.structure);
+}
+
+py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
+  const std::vector<at::Tensor> inputs = inputs_of(trace, arguments);
+  const native::Program& program = trace.ready();
+  std::vector<c10::IValue> outputs;
+  {
+    py::gil_scoped_release release;
+    outputs = program.run(inputs, {});
+  }
+  return tree_of(trace, outputs);
+}
+
+// The functional form with its composites written out, run by torch's kernels: (true, results), or (false,
+// the reason why there is none). `keeps`: composites stay whole.
+py::tuple replay_functional(Trace& trace, const std::vector<at::Tensor>& arguments, bool keeps) {
+  auto form = pass::functional_form(trace.session->graph);
+  if (!form) return py::make_tuple(false, form.error());
+  const ir::Graph graph = pass::decompose(form->graph, [keeps](std::string_view) { return keeps; });
+  if (const auto error = ir::verify(graph)) throw std::logic_error("the functional form: " + *error);
+  for (const ir::Node& node : graph.nodes()) {
+    if (ir::effects_of(graph, node).writes != 0)
+      throw std::logic_error("the functional form writes: " + graph.op_of(node).name);
+  }
+  const std::vector<at::Tensor> inputs = inputs_of(trace, arguments);
+  const native::Program program(graph);
+  std::vector<c10::IValue> made, outputs;
+  {
+    py::gil_scoped_release release;
+    made = program.run(inputs, {});
+    size_t next = 0;
+    for (size_t input : form->output_is_input)
+      outputs.push_back(input == SIZE_MAX ? made[next++] : c10::IValue(inputs[input]));
+    const at::NoGradGuard no_gradients;
+    for (size_t input : form->written) inputs[input].copy_(made[next++].toTensor());
+  }
+  return py::make_tuple(true, tree_of(trace, outputs));
 }
 
 py::dict counters(const ShapeCounters& c) {
@@ -130,6 +170,7 @@ void bind_trace(py::module_& module) {
       .def_property_readonly("graph", &Trace::graph)
       .def_property_readonly("counters", [](const Trace& t) { return counters(t.session->counters); })
       .def_property_readonly("node_count", [](const Trace& t) { return t.session->graph.nodes().size(); })
+      .def("replay_functional", &replay_functional, py::arg("inputs"), py::arg("keeps"))
       .def("replay", &replay, py::arg("inputs"));
   module.def("clear_memo", &clear_memo);
   module.def("shape_counters", [] { return counters(Session::totals()); });

@@ -6,6 +6,14 @@
 
 namespace stator {
 
+// Objects that cannot be compared (handles of the domain's) are different ones.
+static bool is_equal_immutable(PyObject* value, PyObject* kept) {
+  if (Py_TYPE(value) != Py_TYPE(kept)) return false;
+  const int equal = PyObject_RichCompareBool(value, kept, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
+
 // Its items stand among the keys, see pack().
 static bool is_packed(const Argument& argument) {
   return !argument.keys.empty() &&
@@ -117,8 +125,7 @@ bool Argument::matches(PyObject* value, CallValues& values) const {
     case Kind::number:
       return bind_number(value, is_real, symbol, values.bindings);
     case Kind::immutable:
-      if (value == kept.get()) return true;
-      return Py_TYPE(value) == Py_TYPE(kept.get()) && PyObject_RichCompareBool(value, kept.get(), Py_EQ) == 1;
+      return value == kept.get() || is_equal_immutable(value, kept.get());
     case Kind::list:
     case Kind::set:
     case Kind::dict:

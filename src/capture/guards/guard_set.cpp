@@ -164,6 +164,11 @@ void GuardSet::add(Guard guard, PyObject* subject, LineId line) {
 void GuardSet::note_changes(const Domain& domain, Varying& varying) const {
   Changes changes(domain, varying, texts_);
   for (size_t i = 0; i < guards_.size(); i++) {
+    // Nothing is asked of an object that may have died, nor of what it held; of a tuple its guard knows what
+    // that was.
+    const bool knows_the_rest = std::holds_alternative<TupleGuard>(guards_[i]) ||
+                                std::holds_alternative<PinnedTensorGuard>(guards_[i]);
+    if (!knows_the_rest && changes.is_gone(static_cast<const PyObject*>(key_of(guards_[i]).address))) break;
     changes.look_at(sources_[i]);
     if (!stator::note_changes(const_cast<Guard&>(guards_[i]), changes)) break;
   }
@@ -219,13 +224,15 @@ void GuardSet::read(PyObject* dict_object, PyObject* key, PyObject* value) {
   guard.reads.push_back({HeldKey(key), expect(value)});
 }
 
+// A guard on the whole dictionary leaves out values that were written before anybody read them.
 bool GuardSet::reads_key(PyObject* dict, PyObject* key) const {
   const auto found = seen_.find({kind_number<DictGuard>, {dict}});
   if (found == seen_.end()) return false;
-  const auto* guard = &std::get<DictGuard>(guards_[found->second]);
-  if (guard->whole || reads_.contains({dict, key})) return true;
-  for (const DictGuard::Read& read : guard->reads) {
-    if (PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1) return true;
+  if (reads_.contains({dict, key})) return true;
+  PyObject* const anything = ExpectedValue::anything().object;
+  for (const DictGuard::Read& read : std::get<DictGuard>(guards_[found->second]).reads) {
+    if (read.key.get() == key || PyObject_RichCompareBool(read.key.get(), key, Py_EQ) == 1)
+      return read.value.object != anything;
   }
   return false;
 }

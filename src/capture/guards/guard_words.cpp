@@ -24,8 +24,9 @@ void GuardSet::ask_for_notices() {
     if (const auto* dict = std::get_if<DictGuard>(&guards_[i])) {
       if (dicts_.add(dict->dict)) notices_[i] = 0;
     } else if (const auto* object = std::get_if<ObjectGuard>(&guards_[i])) {
-      // It lives for as long as its dictionary is as it was.
-      if (object->holder == nullptr || !reads_key(object->holder, object->holder_key) ||
+      // It lives for as long as its dictionary is as it was. Nobody tells when an object gets its first one.
+      if (object->holder == nullptr || (object->dict_slot != nullptr && object->dict == nullptr) ||
+          !reads_key(object->holder, object->holder_key) ||
           !ObjectNotices::tell_of(object->object, object->dict_slot != nullptr))
         continue;
       notices_[i] = 0;

@@ -21,6 +21,7 @@
 #include "capture/recording/imports.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/late_calls.h"
 #include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
 #include "capture/recording/random_numbers.h"
@@ -239,6 +240,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
 bool before_native_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
                         Py_ssize_t count) {
   if (is_followed(callable)) return before_followed_call(recording, callable, arguments, count);
+  if (is_late_call(callable)) return before_late_call(recording, arguments, count);
   Ref<> kept;
   PyObject* self;
   PyObject* function = unbound(callable, &self, kept);

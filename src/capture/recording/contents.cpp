@@ -1,16 +1,20 @@
 // capture/recording/contents.cpp: what C code may see of an object that it is given.
 #include "capture/recording/contents.h"
 
+#include <structmember.h>
+
 #include <iterator>
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/ordered_dict.h"
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/policy/hidden_contents.h"
 #include "capture/recording/argument_reads.h"
+#include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/operands.h"
@@ -67,6 +71,22 @@ const char* foreign_special_method(PyTypeObject* type) {
   return nullptr;
 }
 
+// Fields that a class in C lets the program assign to (the factory of a defaultdict, the errno of an
+// OSError): C code reads them without a lookup.
+bool read_fields_of_c(Recording& recording, PyObject* object) {
+  PyObject* const mro = Py_TYPE(object)->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); i++) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (cpython::is_python_class(type)) continue;
+    for (const PyMemberDef* field = type->tp_members; field != nullptr && field->name != nullptr; field++) {
+      if ((field->flags & READONLY) != 0) continue;
+      const auto name = Ref<>::steal(PyUnicode_InternFromString(field->name));
+      if (!name || !read_attribute(recording, object, name.get())) return false;
+    }
+  }
+  return true;
+}
+
 // An instance of a class that is no container. Special methods that are Python functions of the class guard
 // what they read as they run.
 bool read_instance(Recording& recording, PyObject* object) {
@@ -82,7 +102,7 @@ bool read_instance(Recording& recording, PyObject* object) {
   }
   if (PyExceptionInstance_Check(object))
     read_field(recording, object, &reinterpret_cast<PyBaseExceptionObject*>(object)->args, "args");
-  return true;
+  return read_fields_of_c(recording, object);
 }
 
 bool read_partial(Recording& recording, PyObject* partial) {
@@ -222,7 +242,8 @@ static bool read_outer(Recording& recording, PyObject* object) {
   }
   if (PyDict_Check(object)) {
     const bool is_python_class = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;
-    return (!is_python_class || read_object(recording, object)) && read_dict(recording, object);
+    return (!is_python_class || read_object(recording, object)) && read_dict(recording, object) &&
+           read_fields_of_c(recording, object);
   }
   if (PyList_Check(object)) return read_object(recording, object) && read_list(recording, object);
   if (is_partial(object)) return read_partial(recording, object);
@@ -245,7 +266,8 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
     return read_index(recording, key);
   }
   // A key of the program's own class is hashed and compared.
-  if (!is_constant(key) && !read_deep(recording, key)) return false;
+  const auto read_key = PyDict_Check(container) ? &read_hashed : &read_deep;
+  if (!is_constant(key) && !read_key(recording, key)) return false;
   if (Argument* argument = find_argument(recording, container)) {
     if (!read_type(recording, Py_TYPE(container))) return false;
     return PyDict_Check(container) || PyAnySet_Check(container)
@@ -267,6 +289,12 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key) {
         pin(recording, mapping, {Origin::attribute, container, text("mapping")});
       return read_dict_item(recording, mapping, key);
     }
+  }
+  if (shows_class(recording, container)) {
+    // The guard on the class knows its attributes by address.
+    PyObject* const found = PyDict_GetItemWithError(cpython::mapping_of_view(container), key);
+    if (found == nullptr && PyErr_Occurred()) return false;
+    if (found != nullptr) pin(recording, found, {Origin::root, nullptr, Ref<>::share(key)});
   }
   // One item is taken out, and looked at where it is used.
   return PyLong_CheckExact(key) ? read_moved(recording, container) : read_contents(recording, container);

@@ -354,10 +354,13 @@ bool read_reduced(Recording& recording, PyObject* object) {
   }
   if (!read_object(recording, object)) return false;
   PyObject** slot = _PyObject_GetDictPtr(object);
-  if (slot == nullptr || *slot == nullptr || is_fresh(recording, object))
-    return slot != nullptr
-               ? (make_fresh(recording, *slot), true)
-               : stop(recording, BreakCode::kUnknownFunction, "__reduce_ex__ of an object with slots");
+  if (slot == nullptr)
+    return stop(recording, BreakCode::kUnknownFunction, "__reduce_ex__ of an object with slots");
+  if (*slot == nullptr) return true;
+  if (is_fresh(recording, object)) {
+    make_fresh(recording, *slot);
+    return true;
+  }
   static PyObject* const maker = module_attribute("copyreg", "__newobj__").release();
   if (maker == nullptr) return stop(recording, BreakCode::kUnknownFunction, "__reduce_ex__");
   pin(recording, maker, {Origin::root, nullptr, text("copyreg.__newobj__")});

@@ -26,6 +26,15 @@ bool makes(const InstructionAt& at) {
   return true;
 }
 
+// Code keeps its constants: a tuple among them is the same object in every run, not one made here.
+bool load_constant(const InstructionAt& at) {
+  static PyObject* const name = PyUnicode_InternFromString("constant");
+  PyObject* const constant = PyTuple_GET_ITEM(at.frame->code->co_consts, at.argument());
+  if (PyTuple_CheckExact(constant) || PyFrozenSet_CheckExact(constant))
+    pin(at.recording, constant, {Origin::root, nullptr, Ref<>::share(name)});
+  return true;
+}
+
 bool load_global(const InstructionAt& at) {
   PyObject* const key = at.name(global_name(at.argument()));
   PyObject *const globals = at.frame->globals, *const builtins = at.frame->builtins;

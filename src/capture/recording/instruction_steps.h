@@ -56,6 +56,7 @@ bool makes(const InstructionAt& at);
 using Function = bool (*)(const InstructionAt&);
 constexpr Function by(Function function) { return function; }
 
+bool load_constant(const InstructionAt& at);
 bool load_global(const InstructionAt& at);
 bool store_global(const InstructionAt& at);
 bool delete_global(const InstructionAt& at);

@@ -34,7 +34,12 @@ bool read_size(Recording& recording, PyObject* object) {
 
 bool read_hashed(Recording& recording, PyObject* key) {
   if (is_constant(key) || recording.domain.is_tensor(key)) return true;
-  if (!PyTuple_Check(key) && !PyFrozenSet_Check(key)) return read_class(recording, key);
+  if (!PyTuple_Check(key) && !PyFrozenSet_Check(key)) {
+    // By its address, or by code of its class that is captured as it runs; else by C code that looks inside.
+    const bool looks_inside =
+        Py_TYPE(key)->tp_hash != PyBaseObject_Type.tp_hash && !is_heap_type(Py_TYPE(key));
+    return looks_inside ? read_deep(recording, key) : read_class(recording, key);
+  }
   if (!read_contents(recording, key)) return false;
   if (Py_EnterRecursiveCall(" while a key is looked at")) return false;
   bool read = true;

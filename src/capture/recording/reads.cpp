@@ -196,7 +196,7 @@ bool read_object(Recording& recording, PyObject* object) {
   if (PyObject** slot = cpython::noticing_dict(object)) {
     guard.dict_slot = slot;
     guard.dict = *slot;
-    pin(recording, *slot, {Origin::dict_of, object, {}});
+    if (*slot != nullptr) pin(recording, *slot, {Origin::dict_of, object, {}});
   } else if (PyErr_Occurred()) {
     return false;
   }

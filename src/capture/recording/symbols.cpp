@@ -100,10 +100,13 @@ namespace {
 
 PyObject* builtin(const char* name) { return module_attribute("builtins", name).release(); }
 
-// C code that takes int or float and nothing that only behaves so.
+// C code that takes int or float and nothing that only behaves so. `object`'s own methods pass over those of
+// a symbol's class.
 bool wants_numbers(PyObject* callable, Py_ssize_t count) {
-  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type))
-    return PyDescr_TYPE(callable) == &PyLong_Type || PyDescr_TYPE(callable) == &PyFloat_Type;
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
+    const PyTypeObject* of = PyDescr_TYPE(callable);
+    return of == &PyLong_Type || of == &PyFloat_Type || of == &PyBaseObject_Type;
+  }
   if (std::string_view(Py_TYPE(callable)->tp_name) == "numpy.ufunc") return true;
   static PyObject* const power = builtin("pow");
   static PyObject* const others[] = {builtin("getattr"), builtin("hasattr"), builtin("vars"),

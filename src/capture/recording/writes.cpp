@@ -18,6 +18,7 @@
 #include "capture/recording/custom_gradients.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/operands.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
@@ -184,7 +185,8 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
   if (recording.domain.is_tensor(container)) return read_index(recording, key) && read_deep(recording, value);
   // A key of the program's own class is hashed and compared, and what a slice is replaced by is iterated
   // over.
-  if (!is_constant(key) && !read_deep(recording, key)) return false;
+  const auto read_key = PyDict_Check(container) ? &read_hashed : &read_deep;
+  if (!is_constant(key) && !read_key(recording, key)) return false;
   if (PySlice_Check(key) && !read_contents(recording, value)) return false;
   if (is_fresh(recording, container))
     return stays_in_region(recording, container) && read_behaviour(recording, container);
@@ -236,6 +238,8 @@ bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* nam
   return before_plain_attribute_write(recording, owner, name, value);
 }
 
+static bool make_dict(Recording& recording, PyObject* owner, PyObject** slot);
+
 // The write of object.__setattr__ and type.__setattr__.
 bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
@@ -272,8 +276,21 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
   if (!is_writable(recording, owner) || !read_object(recording, owner))
     return before_write(recording, owner, "an attribute");
   PyObject** slot = _PyObject_GetDictPtr(owner);
-  if (slot == nullptr || *slot == nullptr) return before_write(recording, owner, "an attribute");
+  if (slot == nullptr) return before_write(recording, owner, "an attribute");
+  if (*slot == nullptr) {
+    if (value == nullptr) return true;  // raises
+    if (!make_dict(recording, owner, slot)) return false;
+  }
   return before_dict_attribute_write(recording, *slot, name, value);
+}
+
+// The first attribute of an object: it gets its dictionary now. Names that were looked for before and not
+// found are in no guard but this one, that it is empty.
+static bool make_dict(Recording& recording, PyObject* owner, PyObject** slot) {
+  if (!Ref<>::steal(PyObject_GenericGetDict(owner, nullptr))) return false;
+  recording.guards.object(owner).dict = *slot;
+  pin(recording, *slot, {Origin::dict_of, owner, {}});
+  return read_dict(recording, *slot);
 }
 
 bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value) {

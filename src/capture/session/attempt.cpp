@@ -88,6 +88,7 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
                                                            : Ref<>();
   };
   capture_.make_write = [this](PyObject* tensor, PyObject* name, PyObject* value) {
+    make_fresh(recording_, value);  // the program may never read it: nobody else keeps it
     return before_tensor_attribute_write(recording_, tensor, name, value) &&
            PyObject_SetAttr(tensor, name, value) == 0;
   };

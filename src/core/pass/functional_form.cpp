@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "core/ir/effects.h"
+#include "core/pass/added_operators.h"
+#include "core/pass/copy_operand.h"
 #include "core/pass/inverse_view.h"
 
 namespace stator::pass {
@@ -20,13 +22,24 @@ struct Refused {
   std::string reason;
 };
 
-// "aten::add_.Tensor" -> "aten::add.Tensor"; empty if this is no in-place operator by its name.
-std::string functional_name(std::string_view name) {
+struct Functional {
+  enum class Kind : uint8_t { kValue, kTest, kRefused };
+  std::string name;
+  Kind kind = Kind::kValue;
+};
+
+// "aten::add_.Tensor" -> "aten::add.Tensor", unless the table says otherwise.
+Functional functional_of(std::string_view name) {
+  static const std::unordered_map<std::string_view, Functional> table = {
+#define STATOR_IN_PLACE(in_place, functional, kind) {in_place, {functional, Functional::Kind::kind}},
+#include "core/pass/in_place_operators.def"
+  };
+  if (const auto found = table.find(name); found != table.end()) return found->second;
   const size_t dot = name.find('.');
   const std::string_view base = name.substr(0, dot);
-  if (!base.ends_with('_') || base.ends_with("__")) return {};
-  return std::string(base.substr(0, base.size() - 1)) +
-         std::string(dot == std::string_view::npos ? "" : name.substr(dot));
+  if (!base.ends_with('_') || base.ends_with("__")) return {{}, Functional::Kind::kRefused};
+  return {std::string(base.substr(0, base.size() - 1)) +
+          std::string(dot == std::string_view::npos ? "" : name.substr(dot))};
 }
 
 class Rewriter {
@@ -88,42 +101,7 @@ class Rewriter {
   }
 
   Operand operand_of(const Operand& operand) {
-    switch (operand.kind) {
-      case OperandKind::kValue:
-        return Operand::of(current(operand.value));
-      case OperandKind::kComplex:
-        return to_.complex(from_.complex(operand));
-      case OperandKind::kString:
-        return to_.string(from_.string(operand));
-      case OperandKind::kIntList:
-        return to_.int_list(from_.ints(operand));
-      case OperandKind::kSymIntList:
-        return to_.dim_list(from_.dims(operand));
-      case OperandKind::kDoubleList:
-        return to_.double_list(from_.doubles(operand));
-      case OperandKind::kBoolList: {
-        const auto bits = from_.ints(operand);
-        const auto copy = std::make_unique<bool[]>(bits.size());
-        std::ranges::copy(bits, copy.get());
-        return to_.bool_list({copy.get(), bits.size()});
-      }
-      case OperandKind::kValueList:
-      case OperandKind::kOptionalValueList: {
-        std::vector<ValueId> values;
-        for (ValueId id : from_.values(operand)) values.push_back(id == ValueId::kNone ? id : current(id));
-        return operand.kind == OperandKind::kValueList ? to_.value_list(values)
-                                                       : to_.optional_value_list(values);
-      }
-      case OperandKind::kList: {
-        std::vector<Operand> elements;
-        for (const Operand& element : from_.elements(operand)) elements.push_back(operand_of(element));
-        return to_.list(elements);
-      }
-      case OperandKind::kOpaque:
-        return to_.constant(from_.constant(operand).object, from_.constant(operand).text);
-      default:
-        return operand;
-    }
+    return copy_operand(from_, operand, to_, [this](ValueId id) { return current(id); });
   }
 
   // Appends the node with its current operands, as operator `name` if that is given, and enters its outputs.
@@ -150,6 +128,27 @@ class Rewriter {
     uint32_t i = 0;
     for (ValueId id : ir::Graph::outputs(node)) enter(id, results[i++]);
     return results.count > 0 ? results[0] : ValueId::kNone;
+  }
+
+  // A comparison, whose boolean is written in the type of the tensor that was compared.
+  ValueId tested(const ir::Node& node, const std::string& name) {
+    const ValueId self = from_.operands(node)[0].value;
+    if (from_.value(self).dtype == ir::DType::kBool) return copy_node(node, name);
+    std::vector<Operand> operands;
+    for (const Operand& operand : from_.operands(node)) operands.push_back(operand_of(operand));
+    ir::Operator test = from_.op_of(node);
+    test.name = name;
+    test.writes = 0;
+    test.hidden_effect = 0;
+    ir::ValueSpec spec = spec_of(self);
+    spec.dtype = ir::DType::kBool;
+    spec.flags = 0;
+    const ir::NodeId tests =
+        to_.append(to_.operators().add(std::move(test)), operands, {&spec, 1}, node.line);
+    const ir::ValueSpec own = spec_of(self);
+    const Operand conversion[] = {Operand::of(to_.outputs(tests)[0]), Operand::of(own.dtype),
+                                  Operand::of(false), Operand::of(false), Operand::none()};
+    return to_.outputs(to_.append(conversion_operator(to_), conversion, {&own, 1}, node.line))[0];
   }
 
   // The value, its base and all between them have new contents.
@@ -187,16 +186,16 @@ class Rewriter {
       copy_node(node, {});
       return;
     }
-    write_in_place(node, functional_name(name));
+    write_in_place(node, functional_of(name));
   }
 
-  void write_in_place(const ir::Node& node, const std::string& functional) {
+  void write_in_place(const ir::Node& node, const Functional& functional) {
     const std::string& name = from_.op_of(node).name;
     const ir::Effects effects = ir::effects_of(from_, node);
     const auto outputs = ir::Graph::outputs(node);
     const auto operands = from_.operands(node);
-    if (functional.empty() || effects.random || effects.writes != 1 || operands.empty() ||
-        operands[0].kind != OperandKind::kValue || outputs.count != 1)
+    if (functional.kind == Functional::Kind::kRefused || effects.random || effects.writes != 1 ||
+        operands.empty() || operands[0].kind != OperandKind::kValue || outputs.count != 1)
       throw Refused{"the operator " + name};
     const ValueId self = operands[0].value, result = outputs[0];
     const ir::Value& before = from_.value(self);
@@ -205,18 +204,21 @@ class Rewriter {
     const bool same_shape = std::ranges::equal(from_.sizes(self), from_.sizes(result)) &&
                             std::ranges::equal(from_.strides(self), from_.strides(result));
     if (!same_shape) throw Refused{"the operator " + name};
-    if (functional == "aten::detach") return enter(result, current(self));
+    if (functional.name == "aten::detach") return enter(result, current(self));
+    const bool is_test = functional.kind == Functional::Kind::kTest;
     // In place, the result has the type of `self`, whatever the other operands would promote it to.
-    if (functional != "aten::copy") {
+    if (functional.name != "aten::copy" && !is_test) {
       from_.for_each_use(node, [&](ValueId id) {
         const ir::Value& value = from_.value(id);
         // Integers and booleans may be indices and masks.
         const bool index = value.dtype == ir::DType::kI64 || value.dtype == ir::DType::kBool;
-        if (value.is_tensor() && value.rank > 0 && value.dtype != before.dtype && !index)
+        // A tensor without dimensions does not promote one that has some.
+        const bool promotes = value.rank > 0 || before.rank == 0;
+        if (value.is_tensor() && promotes && value.dtype != before.dtype && !index)
           throw Refused{name + " of unequal types"};
       });
     }
-    const ValueId made = copy_node(node, functional);
+    const ValueId made = is_test ? tested(node, functional.name) : copy_node(node, functional.name);
     write(self, made);
     enter(result, made);
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/pass/added_operators.h"
+
 namespace stator::pass {
 
 using ir::Operand;
@@ -25,14 +27,6 @@ std::optional<Kind> kind_of(std::string_view name) {
     if (row.name == name) return row.kind;
   }
   return {};
-}
-
-ir::OpId pure_operator(ir::Graph& graph, const char* name, std::vector<std::string> arguments) {
-  ir::Operator op;
-  op.name = name;
-  op.flags = ir::OpFlag::kPure;
-  op.arguments = std::move(arguments);
-  return graph.operators().add(std::move(op));
 }
 
 class Inverse {
@@ -152,10 +146,6 @@ class Inverse {
 };
 
 }  // namespace
-
-ir::OpId reshape_operator(ir::Graph& graph) {
-  return pure_operator(graph, "aten::reshape", {"self", "shape"});
-}
 
 std::optional<ValueId> put_back(const ir::Graph& from, const ir::Node& view, uint32_t position, ir::Graph& to,
                                 ValueId base, ValueId part) {

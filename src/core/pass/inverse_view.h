@@ -13,6 +13,4 @@ namespace stator::pass {
 std::optional<ir::ValueId> put_back(const ir::Graph& from, const ir::Node& view, uint32_t position,
                                     ir::Graph& to, ir::ValueId base, ir::ValueId part);
 
-ir::OpId reshape_operator(ir::Graph& graph);
-
 }  // namespace stator::pass

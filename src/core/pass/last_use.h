@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,13 @@ namespace stator::pass {
 class LastUses {
  public:
   explicit LastUses(const ir::Graph& graph);
+  // Of a run that does something else than the nodes in their order: `visit_values(i, visit)` visits what its
+  // step i uses and makes.
+  using Visit = std::function<void(ir::ValueId)>;
+  LastUses(const ir::Graph& graph, size_t steps,
+           const std::function<void(size_t step, const Visit& visit)>& visit_values);
 
-  // What dies after the node, each once, in no particular order.
+  // What dies after the node or step, each once, in no particular order.
   std::span<const ir::ValueId> after(ir::NodeId node) const {
     return {values_.data() + starts_[index(node)], starts_[index(node) + 1] - starts_[index(node)]};
   }

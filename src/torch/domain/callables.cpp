@@ -16,10 +16,12 @@
 #include "torch/replacements/bodies.h"
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/default_device.h"
+#include "torch/replacements/hooks.h"
 #include "torch/replacements/known_list.h"
 #include "torch/replacements/legacy_tensor.h"
 #include "torch/replacements/made_parameter.h"
 #include "torch/replacements/new_tensor.h"
+#include "torch/replacements/profiler_range.h"
 #include "torch/replacements/run_calls.h"
 #include "torch/replacements/scripted.h"
 #include "torch/replacements/seeds.h"
@@ -160,12 +162,12 @@ static bool is_getter(PyObject* callable) {
 
 CallKind classify_torch_callable(PyObject* callable) {
   if (changes_default_device(callable)) return CallKind::modes;
-  if (is_question_without_device(callable)) return CallKind::pure;
+  if (is_question_without_device(callable) || is_range_opener(callable)) return CallKind::pure;
   if (is_new_tensor(callable) || is_known_list(callable) || is_legacy_tensor(callable) ||
-      is_input_query(callable) || is_data_constructor(callable))
+      is_input_query(callable) || is_data_constructor(callable) || is_hook_check(callable))
     return CallKind::tensor;
   if (marks_region(callable) || marks_outermost_body(callable)) return CallKind::region;
-  if (is_print_in_run(callable)) return CallKind::output;
+  if (is_output_in_run(callable)) return CallKind::output;
   if (is_body_call(callable) || is_number_of_run(callable) || is_engine_call(callable) ||
       is_parameter_maker(callable) || is_seed_call(callable))
     return CallKind::tensor;

@@ -1,10 +1,8 @@
 // src/torch/domain/torch_domain.cpp: the torch layer as the domain of the capture layer.
 #include "torch/domain/torch_domain.h"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/AutogradState.h>
-#include <c10/core/DefaultDtype.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Dtype.h>
@@ -15,17 +13,19 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include <array>
+#include <algorithm>
 #include <cctype>
 #include <optional>
 #include <unordered_set>
 
 #include "capture/domain.h"
 #include "capture/guards/dynamism.h"
+#include "torch/domain/backend_traits.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/dynamo.h"
 #include "torch/domain/error_paths.h"
+#include "torch/domain/left_modes.h"
 #include "torch/domain/torch_folder.h"
 #include "torch/guards/tensor_guard.h"
 #include "torch/guards/tensor_watch.h"
@@ -34,7 +34,9 @@
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/custom_gradient.h"
 #include "torch/replacements/default_device.h"
+#include "torch/replacements/hooks.h"
 #include "torch/replacements/made_parameter.h"
+#include "torch/replacements/profiler_range.h"
 #include "torch/replacements/replaced_calls.h"
 #include "torch/replacements/run_calls.h"
 #include "torch/replacements/scripted.h"
@@ -113,14 +115,9 @@ class TorchCapture final : public DomainCapture {
     session_->make_write = [this](PyObject* tensor, PyObject* name, PyObject* value) {
       return make_write && make_write(tensor, name, value);
     };
-    // torch.fx backends are given no numbers that are read off tensors.
-    session_->reads_numbers = backend == Py_None || PyUnicode_Check(backend);
-    // AOT autograd takes parameters for what they were when it traced the graph.
-    session_->changes_tensors = session_->reads_numbers || PyObject_HasAttrString(backend, "runs_as_is") != 0;
-    for (size_t i = 0; i < kAutocastDevices.size(); i++) {
-      autocast_[i] = {at::autocast::is_autocast_enabled(kAutocastDevices[i]),
-                      at::autocast::get_autocast_dtype(kAutocastDevices[i])};
-    }
+    const BackendTraits traits = BackendTraits::of(backend);
+    session_->reads_numbers = traits.runs_python;
+    session_->changes_tensors = traits.changes_tensors;
     session_->enter();
   }
   ~TorchCapture() override {
@@ -134,16 +131,7 @@ class TorchCapture final : public DomainCapture {
     // A capture may be given up inside no_grad, autocast or a transform, whose exits are then never run.
     thread_.restore();
     dual_level_.restore();
-    if (c10::get_default_dtype_as_scalartype() != default_dtype_)
-      c10::set_default_dtype(c10::scalarTypeToTypeMeta(default_dtype_));
-    for (size_t i = 0; i < kAutocastDevices.size(); i++) {
-      at::autocast::set_autocast_enabled(kAutocastDevices[i], autocast_[i].first);
-      at::autocast::set_autocast_dtype(kAutocastDevices[i], autocast_[i].second);
-    }
-    at::autocast::set_autocast_cache_enabled(autocast_cache_);
-    if (AttentionKernels::current() != attention_) attention_.make_current();
-    for (int nesting = autocast_nesting(); nesting > autocast_nesting_; nesting--)
-      at::autocast::decrement_nesting();
+    modes_.restore();
   }
 
   Ref<> input(PyObject* tensor, const std::string& name, uint64_t varying,
@@ -258,7 +246,9 @@ class TorchCapture final : public DomainCapture {
         values.push_back(is_sym_number(output) ? session_->output_value(*number_of(output))
                                                : session_->output_value(THPVariable_Unpack(output)));
       }
+      lead_back_to_caller();
       session_->finish(values);
+      check_late_hooks(*session_);
       if (!default_device())
         session_->note_break(BreakCode::kUnsupportedMode, "a mode is active when the function returns");
       session_->leave();
@@ -281,7 +271,8 @@ class TorchCapture final : public DomainCapture {
                                          const std::vector<std::string>& sources) override {
     const WithoutFunctionModes backends_own;
     try {
-      return with_parameters(backend_(session_, backend, sources), parameters_);
+      auto program = with_parameters(backend_(session_, backend, sources), parameters_);
+      return left_ ? leaving_modes(std::move(program), modes_, *left_, !left_autocast_) : std::move(program);
     } catch (py::error_already_set& error) {
       error.restore();
       return nullptr;
@@ -297,6 +288,17 @@ class TorchCapture final : public DomainCapture {
     if (default_device() == default_device_) return true;
     why = "the default device was changed for it";
     return false;
+  }
+
+  // What the graph ends with; a run leaves the program's own modes behind.
+  void lead_back_to_caller() {
+    const ThreadModes end;
+    if (end.state().inference != modes_.state().inference) return;
+    left_ = end;
+    const auto nodes = session_->graph.nodes();
+    left_autocast_ =
+        std::ranges::any_of(nodes, [](const ir::Node& node) { return node.op == ir::op::kAutocastExit; });
+    modes_.restore();
   }
 
   // A source expression as an identifier that no other input has: L["x"] is L_x_.
@@ -318,16 +320,9 @@ class TorchCapture final : public DomainCapture {
   ThreadState thread_;  // grad and inference mode and dispatch keys, as the caller had them
   DualLevel dual_level_;
   std::optional<uint64_t> default_device_ = default_device();
-  at::ScalarType default_dtype_ = c10::get_default_dtype_as_scalartype();
-  static constexpr std::array kAutocastDevices = {c10::kCPU, c10::kCUDA};
-  std::array<std::pair<bool, at::ScalarType>, 2> autocast_{};
-  AttentionKernels attention_ = AttentionKernels::current();
-  bool autocast_cache_ = at::autocast::is_autocast_cache_enabled();
-  int autocast_nesting_ = autocast_nesting();
-  static int autocast_nesting() {
-    at::autocast::increment_nesting();
-    return at::autocast::decrement_nesting();
-  }
+  ThreadModes modes_;                // those of the caller
+  std::optional<ThreadModes> left_;  // those at the end of the program, after finish
+  bool left_autocast_ = false;       // in the middle of it
   CompilingFlag flag_;
 };
 
@@ -342,7 +337,8 @@ class TorchDomain final : public Domain {
   }
   bool is_immutable(PyObject* object) const override {
     return THPDtype_Check(object) || THPDevice_Check(object) || is_constant_size(object) ||
-           THPLayout_Check(object) || THPMemoryFormat_Check(object) || is_sym_number(object);
+           THPLayout_Check(object) || THPMemoryFormat_Check(object) || is_sym_number(object) ||
+           is_closed_range(object);
   }
   uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const override {
     return sizes_with_marks(tensor, varying);
@@ -397,8 +393,9 @@ class TorchDomain final : public Domain {
     return watch_tensors(tensors);
   }
   // Whether forward gradients are switched on, in a bit that ModeState::word() leaves free.
+  static constexpr uint64_t kForwardGradients = 1 << 6;
   static uint64_t forward_gradients_word() {
-    return c10::AutogradState::get_tls_state().get_fw_grad_mode() ? 1 << 6 : 0;
+    return c10::AutogradState::get_tls_state().get_fw_grad_mode() ? kForwardGradients : 0;
   }
   uint64_t modes() const override {
     const std::optional<uint64_t> device = default_device();
@@ -407,7 +404,7 @@ class TorchDomain final : public Domain {
     return current_modes().word() | forward_gradients_word() | kernel_settings() << ModeState::kBits |
            device.value_or(0) << device_at | uint64_t{!device || under_unsupported_mode()} << 63;
   }
-  uint64_t lasting_modes() const override { return ModeState::kGradBit; }
+  uint64_t lasting_modes() const override { return lasting_mode_bits() & ~kForwardGradients; }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
                                        bool other_answer) const override {

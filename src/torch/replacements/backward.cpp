@@ -12,6 +12,7 @@
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
+#include "torch/replacements/hooks.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
@@ -140,11 +141,28 @@ TensorMeta gradient_meta(const at::Tensor& leaf) {
   return meta;
 }
 
+// A gradient that is there already, to which torch adds in place; undefined: there is none.
+at::Tensor older_gradient(const Session& session, const py::object& leaf, const TensorMeta& expected) {
+  static PyObject* const name = PyUnicode_InternFromString("grad");
+  const Ref<> now = session.read_attribute(leaf.ptr(), name);
+  if (!now) refuse("a gradient that cannot be guarded");
+  if (now.get() == Py_None) return {};
+  if (!THPVariable_Check(now.get())) refuse("a gradient that is no tensor");
+  const at::Tensor gradient = THPVariable_Unpack(now.get());
+  const TensorMeta meta = meta_of(gradient);
+  const bool is_alike = gradient.layout() == c10::kStrided && meta.sizes == expected.sizes &&
+                        meta.dtype == expected.dtype && meta.device == expected.device;
+  if (!is_alike || gradient.requires_grad() || is_wrapper(gradient))
+    refuse("gradients are added to older ones of another kind");
+  return gradient;
+}
+
 }  // namespace
 
 void record_backward(Session& session, const BackwardCall& call) {
   if (!session.reads_numbers || session.unrecorded != 0 || session.following != 0)
     refuse("backward(): only the native backend has it in a graph");
+  if (has_late_hooks(session)) refuse("backward() behind register_hook in the same function");
   if (!session.read_attribute || !session.make_write) refuse("backward() outside of a function");
   std::vector<ir::ValueId> roots;
   std::vector<at::Tensor> tensors;
@@ -164,19 +182,15 @@ void record_backward(Session& session, const BackwardCall& call) {
   std::vector<at::Tensor> leaves;
   for (const Session::Lifted* leaf : Leaves(session).behind(roots))
     leaves.push_back(leaf->tracer.defined() ? leaf->tracer : leaf->tensor);
-  static PyObject* const name = PyUnicode_InternFromString("grad");
   std::vector<py::object> objects;
-  for (const at::Tensor& leaf : leaves) {
-    objects.push_back(py::reinterpret_steal<py::object>(THPVariable_Wrap(leaf)));
-    const Ref<> now = session.read_attribute(objects.back().ptr(), name);
-    if (!now) refuse("a gradient that cannot be guarded");
-    if (now.get() != Py_None) refuse("gradients are added to older ones");
-  }
   std::vector<TensorMeta> metas;
+  std::vector<at::Tensor> older;
   std::vector<std::vector<shape::Dim>> dims(leaves.size());
   std::vector<ir::ValueSpec> specs;
   for (const at::Tensor& leaf : leaves) {
+    objects.push_back(py::reinterpret_steal<py::object>(THPVariable_Wrap(leaf)));
     metas.push_back(gradient_meta(leaf));
+    older.push_back(older_gradient(session, objects.back(), metas.back()));
     specs.push_back(value_spec(metas.back(), false, dims[metas.size() - 1]));
     tensors.push_back(leaf);
   }
@@ -185,10 +199,15 @@ void record_backward(Session& session, const BackwardCall& call) {
           .attr("Backward")(call.roots.size(), call.gradients.size(), call.keeps_graph);
   const ir::NodeId node =
       record_python_call(session, std::make_shared<OpaqueFunction>(function), "backward", tensors, {}, specs);
+  static PyObject* const name = PyUnicode_InternFromString("grad");
   for (size_t i = 0; i < leaves.size(); i++) {
     const uint32_t value = index(session.graph.outputs(node)[static_cast<uint32_t>(i)]);
-    const py::object gradient = py::reinterpret_steal<py::object>(
-        THPVariable_Wrap(make_tracer(metas[i], {session.id(), new_memory(), value}, false, true)));
+    const at::Tensor made = make_tracer(metas[i], {session.id(), new_memory(), value}, false, true);
+    if (older[i].defined()) {
+      older[i].add_(made);  // recorded as any operator
+      continue;
+    }
+    const py::object gradient = py::reinterpret_steal<py::object>(THPVariable_Wrap(made));
     if (!session.make_write(objects[i].ptr(), name, gradient.ptr()))
       refuse("a gradient that cannot be written");
   }

@@ -1,4 +1,5 @@
-// src/torch/replacements/run_calls.cpp: records calls of print, of clocks and of `random.random`.
+// src/torch/replacements/run_calls.cpp: records calls of print, of streams, of logging, of clocks and of
+// `random.random`.
 #include "torch/replacements/run_calls.h"
 
 #include <torch/csrc/Exceptions.h>
@@ -23,6 +24,7 @@ PyObject* streams_function = nullptr;
 // Functions of `time` that give floats, and `random.random`, a method of the module's hidden generator.
 std::vector<PyObject*> clocks;
 PyCFunctionObject* draw = nullptr;
+std::vector<PyTypeObject*> stream_classes;  // whose methods are C functions
 
 // Whether writing to it runs C code alone.
 bool is_plain_stream(PyObject* stream) {
@@ -44,26 +46,29 @@ PyObject* stream_bits(PyObject*, PyObject*) {
 
 [[noreturn]] void refuse(const std::string& why) { raise_break(BreakCode::kOutsideEffect, why); }
 
-void record_print(Session& session, PyObject* arguments, PyObject* keywords) {
+// What `make`, a function of stator/runtime/output.py, makes of the arguments.
+PyObject* record_output(Session& session, PyObject* make, PyObject* arguments, PyObject* keywords) {
+  if (session.unrecorded != 0 || !session.reads_numbers) refuse("output: only the native backend has it");
   const OwnPython own(&session);
-  py::object call;
-  try {
-    call = imported("stator.runtime.output").attr("recorded")(py::handle(arguments), py::handle(keywords));
-  } catch (py::error_already_set& error) {
-    refuse("print: " + std::string(py::str(error.value())));
+  const Ref<> made = Ref<>::steal(PyObject_Call(make, arguments, keywords));
+  if (!made) {
+    const py::error_already_set error;
+    refuse("output: " + std::string(py::str(error.value())));
   }
-  const int stream = call.attr("function").attr("stream").cast<int>();
+  const py::handle call(made.get());
   const Ref<> plain = Ref<>::steal(stream_bits(nullptr, nullptr));
-  if ((PyLong_AsLong(plain.get()) & stream) == 0) refuse("print, to a stream of the program's");
+  const long streams = call.attr("streams").cast<long>();
+  if ((PyLong_AsLong(plain.get()) & streams) != streams) refuse("output to a stream of the program's");
   std::vector<at::Tensor> tensors;
   for (const py::handle& tensor : py::list(call.attr("tensors"))) {
     tensors.push_back(THPVariable_Unpack(tensor.ptr()));
-    if (is_wrapper(tensors.back())) refuse("print of a tensor of a transform");
+    if (is_wrapper(tensors.back())) refuse("output of a tensor of a transform");
   }
-  const std::vector<ir::Operand> numbers = number_operands(session, call);
+  const auto node = py::reinterpret_borrow<py::object>(call);
+  const std::vector<ir::Operand> numbers = number_operands(session, node);
   call.attr("forget")();
-  call.attr("returns")(py::tuple());
-  record_python_call(session, std::make_shared<OpaqueFunction>(call), "print", tensors, numbers, {});
+  record_python_call(session, std::make_shared<OpaqueFunction>(node), "output", tensors, numbers, {});
+  return py::object(call.attr("result")).release().ptr();
 }
 
 // Runs `work` on the session; a break is noted.
@@ -84,12 +89,9 @@ PyObject* recorded(Work work) {
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* print(PyObject*, PyObject* arguments, PyObject* keywords) {
-  return recorded([&](Session& session) {
-    const py::dict none;
-    record_print(session, arguments, keywords != nullptr ? keywords : none.ptr());
-    return Py_NewRef(Py_None);
-  });
+// Bound to the function that makes the call of each run.
+PyObject* output(PyObject* make, PyObject* arguments, PyObject* keywords) {
+  return recorded([&](Session& session) { return record_output(session, make, arguments, keywords); });
 }
 
 // Bound to the function that gives the number.
@@ -105,11 +107,33 @@ PyObject* number(PyObject* function, PyObject*) {
   });
 }
 
-PyMethodDef print_method = {"print", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(print)),
-                            METH_VARARGS | METH_KEYWORDS, nullptr};
+PyMethodDef output_method = {"output", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(output)),
+                             METH_VARARGS | METH_KEYWORDS, nullptr};
 PyMethodDef number_method = {"number", number, METH_NOARGS, nullptr};
 PyMethodDef streams_method = {"streams", stream_bits, METH_NOARGS, nullptr};
 PyObject* print_in_run = nullptr;
+
+PyObject* output_by(const char* module, const char* name) {
+  return PyCFunction_New(&output_method, py::object(imported(module).attr(name)).ptr());
+}
+
+// `write` and `flush` of a stream of Python's own: bound, or as 3.11 loads methods, with the stream as an
+// argument. Whether it is a standard stream is asked when the call is recorded.
+Ref<> writes_in_run(PyObject* callable) {
+  const bool is_bound = PyCFunction_Check(callable);
+  if (!is_bound && !Py_IS_TYPE(callable, &PyMethodDescr_Type)) return {};
+  PyObject* const stream = is_bound ? reinterpret_cast<PyCFunctionObject*>(callable)->m_self : nullptr;
+  if (is_bound && (stream == nullptr || PyType_Check(stream))) return {};
+  const PyTypeObject* const type = is_bound ? Py_TYPE(stream) : PyDescr_TYPE(callable);
+  if (std::ranges::find(stream_classes, type) == stream_classes.end()) return {};
+  const PyMethodDef* const method = is_bound ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml
+                                             : reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
+  const std::string_view name = method->ml_name;
+  if (name != "write" && name != "flush") return {};
+  py::object make = imported("stator.runtime.output").attr(name == "write" ? "written" : "flushed");
+  if (is_bound) make = imported("functools").attr("partial")(make, py::handle(stream));
+  return Ref<>::steal(PyCFunction_New(&output_method, make.ptr()));
+}
 
 bool is_draw(PyObject* callable) {
   if (draw == nullptr || !PyCFunction_Check(callable)) return false;
@@ -121,10 +145,17 @@ bool is_draw(PyObject* callable) {
 
 void prepare_run_calls() {
   print_function = py::object(imported("builtins").attr("print")).release().ptr();
-  print_in_run = PyCFunction_New(&print_method, nullptr);
+  print_in_run = output_by("stator.runtime.output", "printed");
+  const py::module_ records = imported("stator.runtime.log_records");
+  records.attr("emit") =
+      py::reinterpret_steal<py::object>(output_by("stator.runtime.log_records", "recorded"));
+  records.attr("replace")();
   streams_function = PyCFunction_New(&streams_method, nullptr);
   for (const char* name : {"time", "perf_counter", "monotonic", "process_time", "thread_time"})
     clocks.push_back(py::object(imported("time").attr(name)).release().ptr());
+  for (const char* name : {"TextIOWrapper", "StringIO", "_IOBase"})
+    stream_classes.push_back(
+        reinterpret_cast<PyTypeObject*>(py::object(imported("_io").attr(name)).release().ptr()));
   // Texts of tensors are made by Python code of torch's that asks for values at every step.
   imported("stator._capture").attr("Marked")(imported("torch._tensor_str").attr("_str"), "disabled");
   const py::object random = imported("random").attr("random");
@@ -132,14 +163,18 @@ void prepare_run_calls() {
 }
 
 Ref<> calls_in_run(PyObject* callable) {
-  const bool prints = callable == print_function;
-  if (!prints && std::ranges::find(clocks, callable) == clocks.end() && !is_draw(callable)) return {};
   Session* session = Session::current();
   if (session == nullptr || session->unrecorded != 0 || !session->reads_numbers) return {};
-  return prints ? Ref<>::share(print_in_run) : Ref<>::steal(PyCFunction_New(&number_method, callable));
+  if (callable == print_function) return Ref<>::share(print_in_run);
+  if (std::ranges::find(clocks, callable) != clocks.end() || is_draw(callable))
+    return Ref<>::steal(PyCFunction_New(&number_method, callable));
+  return writes_in_run(callable);
 }
 
-bool is_print_in_run(PyObject* callable) { return callable == print_in_run; }
+bool is_output_in_run(PyObject* callable) {
+  return PyCFunction_Check(callable) &&
+         reinterpret_cast<PyCFunctionObject*>(callable)->m_ml == &output_method;
+}
 
 bool is_number_of_run(PyObject* callable) {
   return PyCFunction_Check(callable) &&

@@ -1,5 +1,5 @@
 // src/torch/replacements/run_calls.h: functions of Python's that every run calls for real, in their places
-// among the operators: print, clocks, random numbers of the module `random`.
+// among the operators: print, writes to standard streams, records of logging, clocks, `random.random`.
 #pragma once
 
 #include <Python.h>
@@ -14,8 +14,8 @@ void prepare_run_calls();
 // What is called in place of such a function. Nothing: it is none, or the backend has no such nodes.
 Ref<> calls_in_run(PyObject* callable);
 
-// Whether this is what prints in captures, or what gives a number of the run.
-bool is_print_in_run(PyObject* callable);
+// Whether this is what writes or logs in captures, or what gives a number of the run.
+bool is_output_in_run(PyObject* callable);
 bool is_number_of_run(PyObject* callable);
 
 // A function without arguments: of what kind the standard streams are (Domain::streams). Borrowed.

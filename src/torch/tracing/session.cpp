@@ -242,6 +242,9 @@ bool Session::record_drift(const at::Tensor& tensor, const Tracer& tracer) {
 void Session::record_modes() {
   const ModeState now = current_modes();
   if (now == modes_) return;
+  // AOT autograd traces the whole graph under the default dtype of its caller.
+  if (!changes_tensors && now.default_dtype != modes_.default_dtype)
+    raise_break(BreakCode::kUnsupportedMode, "an operator under another default dtype than the caller's");
   append_mode_nodes(graph, caller_modes_, modes_, now, line());
   modes_ = now;
 }

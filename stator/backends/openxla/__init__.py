@@ -28,23 +28,30 @@ def openxla_eval(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
 def _reset() -> None:
     import sys
 
-    loaded = sys.modules.get("stator.backends.openxla.program")
+    loaded = sys.modules.get("stator.backends.openxla.executables")
     if loaded is not None:
         loaded.forget_programs()
 
 
-def _compile_stablehlo(stablehlo: str, device_type: str) -> Any:
-    """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter."""
-    from stator.backends.openxla.program import compile_stablehlo
+def _compile_stablehlo(stablehlo: str, device: str) -> Any:
+    """Called by src/backends/openxla/direct_program.cpp for graphs that need nothing but the emitter.
 
-    return compile_stablehlo(stablehlo, device_type)
+    None: not this way. What stands in the way of AOT autograd, too, is raised there, as backends' errors are.
+    """
+    from stator.backends.openxla.executables import compile_stablehlo
+
+    try:
+        return compile_stablehlo(stablehlo, device)
+    except Exception as error:
+        _not_direct(f"{type(error).__name__}: {error}")
+        return None
 
 
 def _not_direct(reason: str) -> None:
     logging.getLogger("stator.openxla").info("this graph goes through AOT autograd: %s", reason)
 
 
-setattr(openxla_eval, "compile_stablehlo", _compile_stablehlo)  # noqa: B010
-setattr(openxla_eval, "not_direct", _not_direct)  # noqa: B010
-setattr(openxla, "reset", _reset)  # noqa: B010
-setattr(openxla_eval, "reset", _reset)  # noqa: B010
+for _backend in (openxla, openxla_eval):
+    setattr(_backend, "compile_stablehlo", _compile_stablehlo)  # noqa: B010
+    setattr(_backend, "not_direct", _not_direct)  # noqa: B010
+    setattr(_backend, "reset", _reset)  # noqa: B010

@@ -1,9 +1,8 @@
 """A functional ATen graph as programs of XLA, with torch's own kernels for operators without a rule."""
 
+import itertools
 import logging
 import operator
-import os
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,16 +10,12 @@ import torch
 from stator import _torch
 from stator.backends.openxla import runtime
 from stator.backends.openxla.decompositions import is_random, name_of
+from stator.backends.openxla.executables import counts, executable_of
 from stator.backends.openxla.graph_text import GraphText, NotInGraph, source_of, type_text, values_of
 
 log = logging.getLogger("stator.openxla")
-hlo_log = logging.getLogger("stator.stablehlo")
 
 Value = tuple[torch.fx.Node, int]
-
-counts = {"programs": 0, "uses": 0, "direct": 0, "outside": 0}
-"""Since the process began: programs compiled by XLA; graphs, or parts of them, that use one; those of them
-that went to the emitter as they were captured; operators left to torch."""
 
 
 def compile_functional(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
@@ -65,6 +60,11 @@ class Plan:
                 "%d of %d operators run outside XLA: %s", len(reasons), len(self.calls), ", ".join(names)
             )
         counts["outside"] += len(reasons)
+        for output in self.outputs:
+            while isinstance(output, torch.fx.Node) and _is_view_with_gaps(*source_of(output)):
+                node = source_of(output)[0]
+                reasons.setdefault(node, "a result that is a view")
+                output = node.args[0]
         return reasons
 
     def _stages(self) -> dict[torch.fx.Node, int]:
@@ -91,8 +91,8 @@ class Plan:
             elif nodes:
                 steps.append(Inside(nodes, wanted))
         constants = {(node, 0): _attribute(self.gm, node) for node in self.attributes}
-        if len(steps) == 1 and isinstance(steps[0], Inside):
-            return OneProgram(self, steps[0], constants)
+        if len(steps) == 1 and isinstance(steps[0], Inside) and not runtime.lost_by_fork():
+            return whole_graph(self, steps[0], constants)
         return Program(self, steps, constants)
 
     def _used_across(self) -> set[Value]:
@@ -153,24 +153,35 @@ class Inside(Step):
             for position, value in enumerate(values_of(node))
             if value is not None and (node, position) in wanted
         ]
-        device = next(
-            (v.device.type for n in nodes for v in values_of(n) if isinstance(v, torch.Tensor)), "cpu"
-        )
+        tensors = (value for node in nodes for value in values_of(node) if isinstance(value, torch.Tensor))
+        self.device = next((str(tensor.device) for tensor in tensors), "cpu")
         self.nodes = nodes
-        self.executable: Callable[..., list[Any]] = self.by_torch
+        self.text = text.text(self.outputs)
+        self.executables: dict[tuple[str, str], Any] = {}
         if not runtime.lost_by_fork():
-            self.executable = executable_of(text.text(self.outputs), device)
-        _inside.add(self)
+            counts["uses"] += 1
+            self.compiled(_torch.xla_precision(self.device))  # now, so that errors come before the first run
+
+    def compiled(self, precision: tuple[str, str]) -> Any:
+        found = self.executables.get(precision)
+        if found is None:
+            found = self.executables[precision] = executable_of(self.text, self.device, precision)
+        return found
 
     def by_torch(self, *inputs: Any) -> list[Any]:
-        """The same by torch's kernels, where XLA cannot be called."""
+        """The same by torch's kernels: where XLA cannot be called, or would not raise as they do."""
         values = dict(zip(self.inputs, inputs, strict=True))
         for node in self.nodes:
             Outside(node).run(values)
         return [values[output] for output in self.outputs]
 
     def run(self, values: dict[Value, Any]) -> None:
-        results = self.executable(*[values[value] for value in self.inputs])
+        inputs = [values[value] for value in self.inputs]
+        results = None
+        if not runtime.lost_by_fork():
+            results = self.compiled(_torch.xla_precision(self.device))(*inputs)
+        if results is None:
+            results = self.by_torch(*inputs)
         values.update(zip(self.outputs, results, strict=True))
 
 
@@ -193,99 +204,26 @@ class Program:
         return [values[output] if isinstance(output, tuple) else output for output in self.outputs]
 
 
-class OneProgram:
-    """A graph that XLA runs whole: no more than picking arguments and results."""
-
-    _boxed_call = True
-
-    def __init__(self, plan: Plan, step: Inside, constants: dict[Value, Any]) -> None:
-        self.step = step
-        positions = {(node, 0): position for position, node in enumerate(plan.placeholders)}
-        inputs = [value for value in step.inputs if value in positions]
-        self.arguments = [positions[value] for value in inputs]
-        self.constants = [constants[value] for value in step.inputs if value in constants]
-        assert step.inputs[len(inputs) :] == [value for value in step.inputs if value in constants]
-        made = {value: position for position, value in enumerate(step.outputs)}
-        self.results: list[tuple[str, Any]] = []
-        for output in plan.outputs:
-            value = source_of(output) if isinstance(output, torch.fx.Node) else None
-            if value is None:
-                self.results.append(("constant", output))
-            elif value in made:
-                self.results.append(("made", made[value]))
-            elif value in positions:
-                self.results.append(("input", positions[value]))
-            else:
-                self.results.append(("constant", constants[value]))
-        self.plain = self.results == [("made", position) for position in range(len(step.outputs))]
-
-    def __call__(self, inputs: list[Any]) -> list[Any]:
-        made: list[Any] = self.step.executable(*[inputs[i] for i in self.arguments], *self.constants)
-        if not self.plain:
-            sources = {"made": made, "input": list(inputs)}
-            made = [what if kind == "constant" else sources[kind][what] for kind, what in self.results]
-        inputs.clear()
-        return made
-
-
-_programs: dict[tuple[str, str], Any] = {}
-
-
-def executable_of(graph: str, device_type: str) -> Any:
-    """The program of a graph text, which has the shapes: equal graphs of equal shapes are compiled once."""
-    counts["uses"] += 1
-    found = _programs.get((graph, device_type))
-    if found is None:
-        found = _programs[graph, device_type] = _compiled(graph, device_type)
-    return found
-
-
-def _compiled(graph: str, device_type: str) -> Any:
-    made = _loaded(_torch.stablehlo(graph, "HIGHEST"), device_type)
-    return _torch.XlaExecutable(graph, made.execute, made.from_dlpack, made.to_dlpack, made.device)
-
-
-def compile_stablehlo(stablehlo: str, device_type: str) -> runtime.Loaded | None:
-    """A program for a graph that the emitter took as it was captured; None where XLA cannot be called."""
-    if runtime.lost_by_fork():
-        return None
-    counts["uses"] += 1
-    counts["direct"] += 1
-    found = _direct.get(stablehlo)
-    if found is None:
-        found = _direct[stablehlo] = _loaded(stablehlo, device_type)
-    return found
-
-
-_direct: dict[str, runtime.Loaded] = {}
-
-
-def _loaded(stablehlo: str, device_type: str) -> runtime.Loaded:
-    hlo_log.info("%s", stablehlo)
-    counts["programs"] += 1
-    return runtime.client_for(device_type).compile(stablehlo)
-
-
-def forget_programs() -> None:
-    """Drops the programs that no compiled function holds."""
-    _programs.clear()
-    _direct.clear()
-
-
-_inside: weakref.WeakSet[Inside] = weakref.WeakSet()
-_of_parent: list[Any] = []
-
-
-def _leave_to_parent() -> None:
-    """After a fork: what the parent's client made is neither called nor torn down; torch runs the graphs."""
-    _of_parent.extend(_programs.values())
-    _programs.clear()
-    for step in _inside:
-        _of_parent.append(step.executable)
-        step.executable = step.by_torch
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
+def whole_graph(plan: Plan, step: Inside, constants: dict[Value, Any]) -> Callable[..., list[Any]]:
+    """A graph that XLA runs whole: called without any code of Python's."""
+    positions = {(node, 0): position for position, node in enumerate(plan.placeholders)}
+    inputs = [value for value in step.inputs if value in positions]
+    used_constants = [constants[value] for value in step.inputs if value in constants]
+    assert step.inputs[len(inputs) :] == [value for value in step.inputs if value in constants]
+    made = {value: position for position, value in enumerate(step.outputs)}
+    results: list[tuple[str, Any]] = []
+    for output in plan.outputs:
+        value = source_of(output) if isinstance(output, torch.fx.Node) else None
+        if value is None:
+            results.append(("constant", output))
+        elif value in made:
+            results.append(("made", made[value]))
+        elif value in positions:
+            results.append(("input", positions[value]))
+        else:
+            results.append(("constant", constants[value]))
+    arguments = [positions[value] for value in inputs]
+    return _torch.XlaWholeGraph(step.compiled, step.device, arguments, used_constants, results, step.by_torch)
 
 
 def _add_inputs(text: GraphText, node: torch.fx.Node) -> None:
@@ -304,3 +242,21 @@ def _attribute(gm: torch.fx.GraphModule, node: torch.fx.Node) -> Any:
 
 def _name(node: torch.fx.Node) -> str:
     return name_of(node.target) if isinstance(node.target, torch._ops.OpOverload) else str(node.target)
+
+
+def _is_view_with_gaps(node: torch.fx.Node, position: int) -> bool:
+    """A view whose memory is not compact, as XLA's results are: torch makes it, of a compact result."""
+    value = values_of(node)[position]
+    if not isinstance(node.target, torch._ops.OpOverload) or not isinstance(value, torch.Tensor):
+        return False
+    if not node.target.is_view or not node.args or not isinstance(node.args[0], torch.fx.Node):
+        return False
+    if value.is_conj() or value.is_neg() or value.storage_offset() != 0:
+        return True
+    pairs = sorted(
+        (stride, size) for stride, size in zip(value.stride(), value.shape, strict=True) if size != 1
+    )
+    compact = itertools.accumulate((size for _, size in pairs), operator.mul, initial=1)
+    return value.numel() > 0 and any(
+        stride != step for (stride, _), step in zip(pairs, compact, strict=False)
+    )

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,9 +65,21 @@ struct ConvDims {
   int64_t groups = 1, batch_groups = 1;
 };
 
+// How exactly products of 32-bit floats are computed: DEFAULT, HIGH or HIGHEST, as StableHLO names it.
+struct Precision {
+  std::string product = "HIGHEST", convolution = "HIGHEST";
+  bool operator==(const Precision&) const = default;
+};
+
 class Builder {
  public:
-  explicit Builder(std::string precision) : precision_(std::move(precision)) {}
+  explicit Builder(Precision precision = {}) : precision_(std::move(precision)) {}
+
+  // What eager code checks in its kernels, and XLA does not: an index in range, a divisor that is not 0. The
+  // elements of `condition` must all be true, or the program's results mean nothing.
+  void require(const Tensor& condition);
+  // All that was required, as one boolean; none if nothing was.
+  std::optional<Tensor> required();
 
   // A value that the text defines elsewhere: an argument of the function or of a region.
   Tensor declare(DType dtype, Dims dims);
@@ -141,10 +154,10 @@ class Builder {
   void region(std::span<const Tensor> arguments, const Body& body);
   void close(std::span<const Tensor> operands, std::string_view attributes, std::span<const Tensor> results);
   Tensor constant(DType dtype, const Dims& dims, const std::string& element);
-  std::string precision_config() const;
 
-  std::string precision_;  // DEFAULT, HIGH or HIGHEST
+  Precision precision_;
   std::string text_;
+  std::vector<Tensor> required_;  // without dimensions
   int next_ = 0;
 };
 

@@ -96,8 +96,8 @@ std::vector<Tensor> Builder::sort(std::span<const Tensor> xs, int64_t dim, const
   return results;
 }
 
-std::string Builder::precision_config() const {
-  const std::string one = "#stablehlo<precision " + precision_ + ">";
+static std::string precision_config(const std::string& precision) {
+  const std::string one = "#stablehlo<precision " + precision + ">";
   return "precision_config = [" + one + ", " + one + "]";
 }
 
@@ -118,7 +118,8 @@ Tensor Builder::dot(const Tensor& a, const Tensor& b, const Dims& batch_a, const
               "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [" + list_text(batch_a) +
                   "], rhs_batching_dimensions = [" + list_text(batch_b) +
                   "], lhs_contracting_dimensions = [" + list_text(contract_a) +
-                  "], rhs_contracting_dimensions = [" + list_text(contract_b) + "]>, " + precision_config(),
+                  "], rhs_contracting_dimensions = [" + list_text(contract_b) + "]>, " +
+                  precision_config(precision_.product),
               a.dtype, std::move(dims));
 }
 
@@ -132,8 +133,8 @@ Tensor Builder::convolution(const Tensor& x, const Tensor& kernel, const ConvDim
           ", padding = " + pairs_text(c.pad_low, c.pad_high) +
           ", lhs_dilation = " + array_text(c.input_dilation) +
           ", rhs_dilation = " + array_text(c.kernel_dilation) + ", window_reversal = array<i1: " + reversal +
-          ">, feature_group_count = " + std::to_string(c.groups) +
-          " : i64, batch_group_count = " + std::to_string(c.batch_groups) + " : i64, " + precision_config(),
+          ">, feature_group_count = " + std::to_string(c.groups) + " : i64, batch_group_count = " +
+          std::to_string(c.batch_groups) + " : i64, " + precision_config(precision_.convolution),
       x.dtype, result);
 }
 
@@ -177,6 +178,20 @@ Tensor Builder::scatter(const Tensor& x, const Tensor& indices, const Tensor& up
             std::to_string(s.index_vector_dim) + ">, indices_are_sorted = false, unique_indices = false",
         {&result, 1});
   return result;
+}
+
+void Builder::require(const Tensor& condition) {
+  if (condition.count() == 0) return;
+  required_.push_back(condition.rank() == 0
+                          ? condition
+                          : reduce(condition, full(DType::kBool, {}, 1), range(0, condition.rank()), "and"));
+}
+
+std::optional<Tensor> Builder::required() {
+  if (required_.empty()) return {};
+  Tensor all = required_[0];
+  for (size_t i = 1; i < required_.size(); ++i) all = both(all, required_[i]);
+  return all;
 }
 
 Tensor Builder::fft(const Tensor& x, std::string_view kind, int64_t length) {

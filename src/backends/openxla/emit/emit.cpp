@@ -25,7 +25,7 @@ void run_rule(const ir::Graph& graph, const ir::Node& node, std::vector<Tensor>&
 
 }  // namespace
 
-Result<std::string, Refusal> emit(const ir::Graph& graph, const EmitOptions& options) {
+Result<Emitted, Refusal> emit(const ir::Graph& graph, const EmitOptions& options) {
   size_t at = 0;
   try {
     Builder builder(options.precision);
@@ -47,13 +47,18 @@ Result<std::string, Refusal> emit(const ir::Graph& graph, const EmitOptions& opt
       run_rule(graph, node, values, builder);
       ++at;
     }
-    for (ir::ValueId id : graph.outputs()) {
-      const Tensor out = builder.transpose(values[index(id)], border_order(graph, id));
+    const auto returned = [&](const Tensor& out) {
       names += (names.empty() ? "" : ", ") + Builder::name(out);
       results += (results.empty() ? "" : ", ") + Builder::type_text(out);
-    }
-    return "module @stator {\n  func.func public @main(" + arguments + ") -> (" + results + ") {\n" +
-           builder.take() + "    \"func.return\"(" + names + ") : (" + results + ") -> ()\n  }\n}\n";
+    };
+    for (ir::ValueId id : graph.outputs())
+      returned(builder.transpose(values[index(id)], border_order(graph, id)));
+    const std::optional<Tensor> required = options.checked ? builder.required() : std::nullopt;
+    if (required) returned(*required);
+    return Emitted{"module @stator {\n  func.func public @main(" + arguments + ") -> (" + results + ") {\n" +
+                       builder.take() + "    \"func.return\"(" + names + ") : (" + results +
+                       ") -> ()\n  }\n}\n",
+                   required.has_value()};
   } catch (const Unsupported& unsupported) {
     return Refusal{at, unsupported.reason};
   }

@@ -1,4 +1,7 @@
-// src/backends/openxla/emit/rules_index.cpp: gathers, scatters, embeddings, sorting.
+// src/backends/openxla/emit/rules_index.cpp: gathers, scatters, embeddings.
+//
+// XLA moves an index that is out of range into it, or leaves its element out; eager kernels raise. So every
+// index is required to be in range, and eager code raises where one is not.
 #include <algorithm>
 
 #include "backends/openxla/emit/rules.h"
@@ -7,9 +10,22 @@ namespace stator::openxla::rule {
 
 static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-// Negative places count from the end.
-static Tensor from_start(Builder& b, const Tensor& index, int64_t size) {
+static void require_between(Builder& b, const Tensor& index, int64_t low, int64_t limit) {
+  b.require(b.both(b.compare(Compare::kGe, index, b.full(DType::kI64, index.dims, low)),
+                   b.compare(Compare::kLt, index, b.full(DType::kI64, index.dims, limit))));
+}
+
+// Places from 0 on.
+static Tensor in_range(Builder& b, const Tensor& index, int64_t size) {
   const Tensor i = b.convert(index, DType::kI64);
+  require_between(b, i, 0, size);
+  return i;
+}
+
+// Negative places count from the end.
+static Tensor from_start(Builder& b, const Tensor& index, int64_t size, bool checked = true) {
+  const Tensor i = b.convert(index, DType::kI64);
+  if (checked) require_between(b, i, -size, size);
   return b.select(b.compare(Compare::kLt, i, b.like(i, 0)), b.add(i, b.full(DType::kI64, i.dims, size)), i);
 }
 
@@ -52,10 +68,11 @@ static Tensor scatter_at(Builder& b, const Tensor& x, const std::vector<Tensor>&
 }
 
 // The places of gather and scatter: their own dimension from the index, the others where they are.
-static std::vector<Tensor> along(Builder& b, const Tensor& index, int64_t dim) {
+static std::vector<Tensor> along(Builder& b, const Tensor& x, const Tensor& index, int64_t dim) {
   std::vector<Tensor> result;
-  for (int64_t i = 0; i < index.rank(); ++i)
-    result.push_back(i == dim ? b.convert(index, DType::kI64) : b.iota(DType::kI64, index.dims, i));
+  for (int64_t i = 0; i < index.rank(); ++i) {
+    result.push_back(i == dim ? in_range(b, index, x.dims[at(dim)]) : b.iota(DType::kI64, index.dims, i));
+  }
   return result;
 }
 
@@ -68,13 +85,16 @@ static Tensor rows(Builder& b, const Tensor& x, int64_t dim, const Tensor& index
   for (int64_t i = 0; i < x.rank() - 1; ++i) g.offset_dims.push_back(i < dim ? i : i + index.rank());
   Dims dims = index.dims;
   dims.push_back(1);
-  return b.gather(x, b.reshape(b.convert(index, DType::kI64), dims), g);
+  return b.gather(x, b.reshape(in_range(b, index, x.dims[at(dim)]), dims), g);
 }
 
 Outputs index_select(const Call& c) {
   Tensor x = c.tensor("self"), index = c.tensor("index");
   if (index.rank() == 0) index = c.b.reshape(index, {1});
-  if (x.rank() == 0) return {x};
+  if (x.rank() == 0) {
+    in_range(c.b, index, 1);
+    return {c.b.reshape(x, c.result_dims())};
+  }
   return {rows(c.b, x, c.dim("dim", x.rank()), index)};
 }
 
@@ -103,7 +123,7 @@ Outputs gather(const Call& c) {
   if (x.rank() == 0 || index.count() == 0)
     return {c.b.expand(x.rank() == 0 ? x : c.b.full(x.dtype, {}, 0), index.dims)};
   if (index.rank() == 0) throw Unsupported{"an index without dimensions"};
-  return {at_coordinates(c.b, x, along(c.b, index, c.dim("dim", x.rank())))};
+  return {at_coordinates(c.b, x, along(c.b, x, index, c.dim("dim", x.rank())))};
 }
 
 static Outputs scattered(const Call& c, const char* source, std::string_view op) {
@@ -116,7 +136,7 @@ static Outputs scattered(const Call& c, const char* source, std::string_view op)
   updates = c.is_tensor(source) && updates.rank() > 0
                 ? b.slice(updates, repeated(index.rank(), 0), index.dims, repeated(index.rank(), 1))
                 : b.expand(updates, index.dims);
-  return {scatter_at(b, x, along(b, index, c.dim("dim", x.rank())), updates, op)};
+  return {scatter_at(b, x, along(b, x, index, c.dim("dim", x.rank())), updates, op)};
 }
 
 static std::string_view reduction(std::string_view name) {
@@ -137,6 +157,50 @@ Outputs scatter_reduce(const Call& c) {
   return scattered(c, "src", reduction(c.string("reduce", "")));
 }
 
+// -- Rows of one dimension: added to, written
+
+static Tensor rows_scattered(const Call& c, const Tensor& x, const Tensor& places, const Tensor& updates,
+                             std::string_view op) {
+  const int64_t dim = c.dim("dim", x.rank());
+  Dims window = range(0, x.rank());
+  window.erase(window.begin() + dim);
+  return c.b.scatter(
+      x, c.b.reshape(places, {places.count(), 1}), updates,
+      {.update_window_dims = window, .inserted = {dim}, .to_operand_dims = {dim}, .index_vector_dim = 1},
+      combination(c.b, op));
+}
+
+// The shape of the rows that the index names.
+static Dims rows_shape(const Call& c, const Tensor& x, const Tensor& index) {
+  if (x.rank() == 0) throw Unsupported{"rows of a tensor without dimensions"};
+  Dims dims = x.dims;
+  dims[at(c.dim("dim", x.rank()))] = index.count();
+  return dims;
+}
+
+static Outputs rows_from(const Call& c, std::string_view op) {
+  Builder& b = c.b;
+  const DType type = op.empty() ? c.result_dtype() : accumulation_type(c.result_dtype());
+  const Tensor x = c.operand("self", type), index = c.tensor("index");
+  const Dims dims = rows_shape(c, x, index);
+  Tensor source = b.reshape(c.operand("source", type), dims);
+  if (c.has("alpha")) source = b.mul(source, c.operand("alpha", type, dims));
+  const Tensor places = in_range(b, index, x.dims[at(c.dim("dim", x.rank()))]);
+  return {product(dims) == 0 ? x : rows_scattered(c, x, places, source, op)};
+}
+Outputs index_add(const Call& c) {
+  if (c.result_dtype() == DType::kBool) throw Unsupported{"sums of booleans"};
+  return rows_from(c, "add");
+}
+Outputs index_copy(const Call& c) { return rows_from(c, ""); }
+
+Outputs index_fill(const Call& c) {
+  const Tensor x = c.tensor("self"), index = c.tensor("index");
+  const Dims dims = rows_shape(c, x, index);
+  const Tensor places = from_start(c.b, index, x.dims[at(c.dim("dim", x.rank()))]);
+  return {product(dims) == 0 ? x : rows_scattered(c, x, places, c.operand("value", x.dtype, dims), "")};
+}
+
 // -- x[i, :, j]: the indexed dimensions and the shape of the result
 
 struct Advanced {
@@ -149,13 +213,14 @@ struct Advanced {
 static Advanced advanced(const Call& c, const Tensor& x) {
   Builder& b = c.b;
   Advanced result;
+  const bool checked = !c.op_name().starts_with("aten::_unsafe");
   std::vector<Tensor> given;
   int64_t dim = 0;
   for (const std::optional<Tensor>& index : c.optionals("indices")) {
     if (index) {
       if (index->dtype == DType::kBool || index->dtype == DType::kU8) throw Unsupported{"a boolean index"};
       result.indexed.push_back(dim);
-      given.push_back(from_start(b, *index, x.dims[at(dim)]));
+      given.push_back(from_start(b, *index, x.dims[at(dim)], checked));
       const Dims& other = index->dims;
       for (size_t i = 0; i < other.size(); ++i) {
         if (result.shape.size() < i + 1) result.shape.insert(result.shape.begin(), 1);
@@ -232,6 +297,27 @@ Outputs index_put(const Call& c) {
                     combination(b, adds ? "add" : ""))};
 }
 
+// -- Places of the elements one after the other, whatever the shape
+
+Outputs take(const Call& c) {
+  const Tensor x = c.tensor("self"), index = c.tensor("index");
+  if (x.count() == 0 || index.count() == 0) throw Unsupported{"no elements"};
+  const Tensor places = from_start(c.b, index, x.count());
+  return {at_coordinates(c.b, c.b.reshape(x, {x.count()}), {places})};
+}
+
+Outputs put(const Call& c) {
+  Builder& b = c.b;
+  const bool adds = c.flag("accumulate");
+  const DType type = adds ? accumulation_type(c.result_dtype()) : c.result_dtype();
+  const Tensor x = c.operand("self", type), index = c.tensor("index");
+  if (x.count() == 0 || index.count() == 0) throw Unsupported{"no elements"};
+  const Tensor places = b.reshape(from_start(b, index, x.count()), {index.count()});
+  const Tensor source = b.reshape(c.operand("source", type), {index.count()});
+  const Tensor flat = scatter_at(b, b.reshape(x, {x.count()}), {places}, source, adds ? "add" : "");
+  return {b.reshape(flat, x.dims)};
+}
+
 // -- as_strided: from the memory of a compact tensor
 
 Outputs as_strided(const Call& c) {
@@ -257,46 +343,6 @@ Outputs as_strided(const Call& c) {
     place = b.add(place, b.mul(i_th, b.full(DType::kI64, sizes, strides[i])));
   }
   return {at_coordinates(b, b.reshape(x, {x.count()}), {place})};
-}
-
-// -- Sorting: NaN is the largest
-
-static std::vector<Tensor> sorted(Builder& b, const Tensor& given, int64_t dim, bool descending) {
-  const Tensor x = given.dtype == DType::kBool ? b.convert(given, DType::kU8) : given;
-  if (is_complex(x.dtype)) throw Unsupported{"complex numbers"};
-  const Tensor xs[] = {x, b.iota(DType::kI64, x.dims, dim)};
-  return b.sort(xs, dim, [&](std::span<const Tensor> v) {
-    const Tensor& first = descending ? v[1] : v[0];
-    const Tensor& second = descending ? v[0] : v[1];
-    const Tensor less = b.compare(Compare::kLt, first, second);
-    if (!is_float(x.dtype)) return std::vector{less};
-    return std::vector{b.either(less, b.both(b.is_nan(second), b.invert(b.is_nan(first))))};
-  });
-}
-
-Outputs sort(const Call& c) {
-  const Tensor x = c.tensor("self");
-  if (x.rank() == 0 || x.count() == 0) return {x, c.b.full(DType::kI64, x.dims, 0)};
-  return sorted(c.b, x, c.wrapped(c.integer("dim", -1), x.rank()), c.flag("descending"));
-}
-
-Outputs topk(const Call& c) {
-  const Tensor x = c.tensor("self");
-  if (x.rank() == 0) return {x, c.b.full(DType::kI64, {}, 0)};
-  const int64_t dim = c.wrapped(c.integer("dim", -1), x.rank());
-  Outputs result = sorted(c.b, x, dim, c.flag("largest", true));
-  for (Tensor& part : result) part = c.b.slice_dim(part, dim, 0, c.integer("k"));
-  return result;
-}
-
-Outputs kthvalue(const Call& c) {
-  Tensor x = c.tensor("self");
-  if (x.rank() == 0) x = c.b.reshape(x, {1});
-  const int64_t dim = c.wrapped(c.integer("dim", -1), x.rank()), k = c.integer("k");
-  Outputs result = sorted(c.b, x, dim, false);
-  for (size_t i = 0; i < 2; ++i)
-    result[i] = c.b.reshape(c.b.slice_dim(result[i], dim, k - 1, k), c.result_dims(i));
-  return result;
 }
 
 }  // namespace stator::openxla::rule

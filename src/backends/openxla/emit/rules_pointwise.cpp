@@ -3,15 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/openxla/emit/pointwise.h"
 #include "backends/openxla/emit/rules.h"
 
 namespace stator::openxla::rule {
-
-static Tensor self(const Call& c) { return c.operand("self", c.result_dtype(), c.result_dims()); }
-
-// 16-bit floats are computed in 32 bits and rounded once, as torch's kernels do.
-static Tensor wide(const Call& c, const Tensor& x) { return c.b.convert(x, accumulation_type(x.dtype)); }
-static Tensor wide_self(const Call& c) { return wide(c, self(c)); }
 
 Outputs apply_unary(const Call& c, std::string_view op) { return {c.b.unary(op, wide_self(c))}; }
 
@@ -64,76 +59,6 @@ Outputs mul(const Call& c) {
   const DType dtype = accumulation_type(c.result_dtype());
   const Tensor a = c.operand("self", dtype, c.result_dims()), d = c.operand("other", dtype, c.result_dims());
   return {dtype == DType::kBool ? c.b.both(a, d) : c.b.mul(a, d)};
-}
-
-static Tensor truncated(Builder& b, const Tensor& x) {
-  return b.select(b.compare(Compare::kLt, x, b.like(x, 0)), b.unary("ceil", x), b.unary("floor", x));
-}
-
-// Python's modulo of a division that rounds down; integers divide by rounding to zero in XLA.
-static Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y) {
-  const Tensor zero = b.like(x, 0);
-  const Tensor rest = b.binary("remainder", x, y);
-  const Tensor uneven = b.compare(Compare::kNe, rest, zero);
-  if (is_float(x.dtype)) {
-    // As CPython and torch: from the remainder, so that 1 // 0.1 is 9.
-    const Tensor opposite =
-        b.compare(Compare::kNe, b.compare(Compare::kLt, rest, zero), b.compare(Compare::kLt, y, zero));
-    const Tensor quotient = b.div(b.sub(x, rest), y);
-    const Tensor exact = b.select(b.both(uneven, opposite), b.sub(quotient, b.like(x, 1)), quotient);
-    Tensor floor = b.unary("floor", exact);
-    floor = b.select(b.compare(Compare::kGt, b.sub(exact, floor), b.like(x, 0.5)), b.add(floor, b.like(x, 1)),
-                     floor);
-    const Tensor plain = b.div(x, y);
-    floor = b.select(b.compare(Compare::kEq, exact, zero), b.mul(plain, zero), floor);
-    return b.select(b.compare(Compare::kEq, y, zero), plain, floor);
-  }
-  const Tensor quotient = b.div(x, y);
-  if (!is_signed(x.dtype)) return quotient;
-  const Tensor opposite =
-      b.compare(Compare::kNe, b.compare(Compare::kLt, rest, zero), b.compare(Compare::kLt, y, zero));
-  return b.select(b.both(uneven, opposite), b.sub(quotient, b.like(x, 1)), quotient);
-}
-
-static Tensor modulo(Builder& b, const Tensor& x, const Tensor& y) {
-  const Tensor zero = b.like(x, 0), rest = b.binary("remainder", x, y);
-  if (!is_signed(x.dtype) && !is_float(x.dtype)) return rest;
-  const Tensor opposite =
-      b.compare(Compare::kNe, b.compare(Compare::kLt, rest, zero), b.compare(Compare::kLt, y, zero));
-  return b.select(b.both(b.compare(Compare::kNe, rest, zero), opposite), b.add(rest, y), rest);
-}
-
-static std::pair<Tensor, Tensor> operands(const Call& c, DType dtype) {
-  return {c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims())};
-}
-
-Outputs div(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
-  return {c.b.div(a, d)};
-}
-
-Outputs div_mode(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
-  const std::string_view mode = c.string("rounding_mode", "");
-  if (mode.empty()) return {c.b.div(a, d)};
-  if (mode == "floor") return {floor_divide(c.b, a, d)};
-  const Tensor quotient = c.b.div(a, d);
-  return {is_float(quotient.dtype) ? truncated(c.b, quotient) : quotient};
-}
-
-Outputs floor_div(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
-  return {floor_divide(c.b, a, d)};
-}
-
-Outputs remainder(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
-  return {modulo(c.b, a, d)};
-}
-
-Outputs fmod(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
-  return {c.b.binary("remainder", a, d)};
 }
 
 Outputs pow(const Call& c) {
@@ -364,8 +289,11 @@ Outputs hypot(const Call& c) {
   const Tensor ratio =
       b.div(small, b.select(b.compare(Compare::kEq, large, b.like(large, 0)), b.like(large, 1), large));
   const Tensor length = b.mul(large, b.unary("sqrt", b.add(b.mul(ratio, ratio), b.like(ratio, 1))));
-  const Tensor infinite = b.compare(Compare::kEq, large, b.highest(large.dtype, large.dims));
-  return {b.select(infinite, large, length)};
+  // An infinite side decides, whatever the other one is.
+  const Tensor infinity = b.highest(u.dtype, u.dims);
+  const Tensor infinite =
+      b.either(b.compare(Compare::kEq, u, infinity), b.compare(Compare::kEq, v, infinity));
+  return {b.select(infinite, infinity, length)};
 }
 
 // XLA gives NaN at 0, torch the infinity of the other sign.
@@ -384,70 +312,6 @@ Outputs zeta(const Call& c) {
 Outputs nextafter(const Call& c) {
   const auto [a, d] = operands(c, c.result_dtype());
   return {c.b.binary("chlo.next_after", a, d)};
-}
-
-// -- Complex numbers
-
-Outputs real_part(const Call& c) {
-  const Tensor x = c.tensor("self");
-  return {is_complex(x.dtype) ? c.b.unary("real", x, real_part_of(x.dtype)) : x};
-}
-
-Outputs imaginary_part(const Call& c) {
-  const Tensor x = c.tensor("self");
-  return {c.b.unary("imag", x, real_part_of(x.dtype))};
-}
-
-Outputs conj(const Call& c) {
-  const Tensor x = c.tensor("self");
-  if (!is_complex(x.dtype)) return {x};
-  const DType part = real_part_of(x.dtype);
-  return {c.b.complex(c.b.unary("real", x, part), c.b.unary("negate", c.b.unary("imag", x, part)))};
-}
-
-Outputs complex(const Call& c) {
-  const DType part = real_part_of(c.result_dtype());
-  return {c.b.complex(c.operand("real", part, c.result_dims()), c.operand("imag", part, c.result_dims()))};
-}
-
-Outputs polar(const Call& c) {
-  Builder& b = c.b;
-  const DType part = real_part_of(c.result_dtype());
-  const Tensor length = c.operand("abs", part, c.result_dims()),
-               angle = c.operand("angle", part, c.result_dims());
-  return {b.complex(b.mul(length, b.unary("cosine", angle)), b.mul(length, b.unary("sine", angle)))};
-}
-
-Outputs view_as_real(const Call& c) {
-  Builder& b = c.b;
-  const Tensor x = c.tensor("self");
-  Dims dims = x.dims;
-  dims.push_back(1);
-  const DType part = real_part_of(x.dtype);
-  const Tensor parts[] = {b.reshape(b.unary("real", x, part), dims),
-                          b.reshape(b.unary("imag", x, part), dims)};
-  return {b.concat(parts, x.rank())};
-}
-
-Outputs view_as_complex(const Call& c) {
-  Builder& b = c.b;
-  const Tensor x = c.tensor("self");
-  const Dims dims = c.result_dims();
-  const int64_t last = x.rank() - 1;
-  return {
-      b.complex(b.reshape(b.slice_dim(x, last, 0, 1), dims), b.reshape(b.slice_dim(x, last, 1, 2), dims))};
-}
-
-Outputs angle(const Call& c) {
-  Builder& b = c.b;
-  const Tensor x = c.tensor("self");
-  if (is_complex(x.dtype)) {
-    const DType part = real_part_of(x.dtype);
-    return {b.binary("atan2", b.unary("imag", x, part), b.unary("real", x, part))};
-  }
-  const Tensor y = b.convert(x, c.result_dtype()), zero = b.like(y, 0);
-  const Tensor turned = b.select(b.compare(Compare::kLt, y, zero), b.like(y, M_PI), zero);
-  return {b.select(b.is_nan(y), y, turned)};
 }
 
 }  // namespace stator::openxla::rule

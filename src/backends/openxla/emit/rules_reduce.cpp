@@ -57,9 +57,15 @@ Outputs mean(const Call& c) {
   return {kept(c, c.b.div(total, c.b.like(total, static_cast<double>(elements(x, dims)))))};
 }
 
+// Eager kernels raise where there is nothing to choose from.
+static void require_elements(const Tensor& x, const Dims& dims) {
+  if (elements(x, dims) == 0) throw Unsupported{"an extreme of no elements"};
+}
+
 static Outputs extreme(const Call& c, bool largest) {
   const Tensor x = c.tensor("self");
   if (is_complex(x.dtype)) throw Unsupported{"complex numbers"};
+  require_elements(x, c.dims("dim", x.rank()));
   const Tensor init = largest ? c.b.lowest(x.dtype, {}) : c.b.highest(x.dtype, {});
   return {kept(c, c.b.reduce(x, init, c.dims("dim", x.rank()), largest ? "maximum" : "minimum"))};
 }
@@ -139,6 +145,7 @@ static Tensor wins(Builder& b, bool largest, const Tensor& x, const Tensor& i, c
 static std::vector<Tensor> extreme_and_place(Builder& b, bool largest, const Tensor& given, int64_t dim) {
   const Tensor x = given.dtype == DType::kBool ? b.convert(given, DType::kU8) : given;
   if (is_complex(x.dtype)) throw Unsupported{"complex numbers"};
+  require_elements(x, {dim});
   const Tensor places = b.iota(DType::kI64, x.dims, dim);
   const Tensor xs[] = {x, places};
   const Tensor inits[] = {largest ? b.lowest(x.dtype, {}) : b.highest(x.dtype, {}),

@@ -2,7 +2,9 @@
 #include "backends/openxla/runtime/executable.h"
 
 #include <ATen/DLConvertor.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/utils/pybind.h>
+#include <unistd.h>
 
 #include "backends/openxla/emit/border.h"
 
@@ -10,8 +12,19 @@ namespace stator::openxla {
 
 namespace {
 
-// XLA's CPU client shares memory from this alignment on.
-constexpr uintptr_t kAlignment = 64;
+// The alignment of memory that XLA takes as it is: its own allocators', which compiled code may rely on.
+uintptr_t alignment_on(at::Device place) { return place.is_cpu() ? 64 : 256; }
+
+// The stream that torch works on, by the number that DLPack gives it; None on the CPU, which has none.
+Ref<> stream_on(at::Device place) {
+  if (place.is_cpu()) return Ref<>::share(Py_None);
+  const c10::impl::VirtualGuardImpl guard(place.type());
+  void* const handle = guard.getStream(place).native_handle();
+  // The default stream is 0 to CUDA, but 1 in DLPack, where 0 would mean that there is none.
+  PyObject* number = handle ? PyLong_FromVoidPtr(handle) : PyLong_FromLong(1);
+  if (!number) throw py::error_already_set();
+  return Ref<>::steal(number);
+}
 
 Border border_of(const ir::Graph& graph, ir::ValueId id) {
   Border border;
@@ -38,7 +51,7 @@ Border border_of(const ir::Graph& graph, ir::ValueId id) {
 }
 
 bool lies_as(const at::Tensor& tensor, const Border& border) {
-  if (reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % kAlignment != 0) return false;
+  if (reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % alignment_on(tensor.device()) != 0) return false;
   const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] != 1 && strides[i] != border.strides[i]) return false;
@@ -128,13 +141,33 @@ std::vector<Border> output_borders(const ir::Graph& graph) {
   return borders;
 }
 
-Executable::Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs)
+Runtime Runtime::of(PyObject* loaded, at::Device place) {
+  const auto shared = [&](const char* name) {
+    return Ref<>::share(py::object(py::handle(loaded).attr(name)).ptr());
+  };
+  return {shared("execute"), shared("from_dlpack"), shared("to_dlpack"),
+          shared("device"),  shared("explained"),   place};
+}
+
+Executable::Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs,
+                       bool tells_if_valid)
     : runtime_(std::move(runtime)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
-      kept_(inputs_.size()) {}
+      tells_if_valid_(tells_if_valid),
+      kept_(inputs_.size()),
+      process_(getpid()) {}
 
-Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
+Executable::~Executable() {
+  if (getpid() == process_) return;
+  for (Ref<>* reference :
+       {&runtime_.execute, &runtime_.from_dlpack, &runtime_.to_dlpack, &runtime_.device, &runtime_.explained})
+    (void)reference->release();
+  for (Kept& kept : kept_) (void)kept.buffer.release();
+}
+
+// `anew`: it crosses now, though the same memory crossed before.
+Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew) {
   const Border& border = inputs_[i];
   if (tensor.scalar_type() != border.dtype || tensor.sizes() != border.sizes) {
     std::ostringstream message;
@@ -142,11 +175,17 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
             << ", compiled for " << border.dtype << at::IntArrayRef(border.sizes);
     throw std::invalid_argument(message.str());
   }
+  if (tensor.device() != runtime_.place) {
+    std::ostringstream message;
+    message << "input " << i << " of an XLA program is on " << tensor.device() << ", compiled for "
+            << runtime_.place;
+    throw std::invalid_argument(message.str());
+  }
   Kept& kept = kept_[i];
   const bool shared = lies_as(tensor, border);
   if (shared) {
     // While the storage lives, its address means the same memory.
-    if (kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
+    if (!anew && kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
         kept.storage._unsafe_get_target() == tensor.storage().unsafeGetStorageImpl())
       return kept.buffer;
   } else {
@@ -154,7 +193,7 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
     tensor = compact.copy_(tensor);
   }
   const Ref<> capsule = capsule_of(tensor, border);
-  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), Py_None};
+  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), stream};
   const WithoutJax hidden;
   Ref<> buffer = checked(PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));
   if (shared) {
@@ -165,14 +204,30 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
   return buffer;
 }
 
-std::vector<at::Tensor> Executable::run(std::vector<at::Tensor> inputs) {
+Ref<> Executable::execute(PyObject* arguments) const {
+  if (PyObject* results = PyObject_CallOneArg(runtime_.execute.get(), arguments))
+    return Ref<>::steal(results);
+  const py::error_already_set error;
+  const Ref<> raised = checked(PyObject_CallOneArg(runtime_.explained.get(), error.value().ptr()));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
+  throw py::error_already_set();
+}
+
+std::optional<std::vector<at::Tensor>> Executable::run(std::vector<at::Tensor> inputs) {
   if (inputs.size() != inputs_.size())
     throw std::invalid_argument("an XLA program got another number of inputs");
   const at::NoGradGuard no_gradients;
+  const Ref<> stream = stream_on(runtime_.place);
+  const bool ordered = stream.get() != Py_None;
+  // Without inputs nothing orders the run behind torch's work.
+  if (ordered && inputs.empty())
+    c10::impl::VirtualGuardImpl(runtime_.place.type()).synchronizeDevice(runtime_.place.index());
   const Ref<> arguments = checked(PyList_New(static_cast<Py_ssize_t>(inputs.size())));
-  for (size_t i = 0; i < inputs.size(); ++i)
-    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), buffer_of(i, inputs[i]).release());
-  const Ref<> results = checked(PyObject_CallOneArg(runtime_.execute.get(), arguments.get()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i),
+                    buffer_of(i, inputs[i], stream.get(), ordered && i == 0).release());
+  }
+  const Ref<> results = execute(arguments.get());
   static PyObject* const disassemble = PyUnicode_InternFromString("disassemble_into_single_device_arrays");
   Ref<> buffers;
   {
@@ -180,16 +235,22 @@ std::vector<at::Tensor> Executable::run(std::vector<at::Tensor> inputs) {
     buffers = checked(PyObject_CallMethodNoArgs(results.get(), disassemble));
   }
   buffers = checked(PySequence_Fast(buffers.get(), "XLA's results are no sequence"));
-  if (PySequence_Fast_GET_SIZE(buffers.get()) != static_cast<Py_ssize_t>(outputs_.size()))
+  const size_t count = outputs_.size() + (tells_if_valid_ ? 1 : 0);
+  if (PySequence_Fast_GET_SIZE(buffers.get()) != static_cast<Py_ssize_t>(count))
     throw std::runtime_error("an XLA program gave another number of results");
-  std::vector<at::Tensor> outputs;
-  outputs.reserve(outputs_.size());
-  for (size_t i = 0; i < outputs_.size(); ++i) {
+  const auto capsule_at = [&](size_t i) {
     PyObject* shards = PySequence_Fast_GET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i));
     const Ref<> buffer = checked(PySequence_GetItem(shards, 0));
-    const Ref<> capsule = checked(PyObject_CallOneArg(runtime_.to_dlpack.get(), buffer.get()));
-    outputs.push_back(tensor_of(capsule.get(), outputs_[i]));
+    PyObject* const given[] = {buffer.get(), stream.get()};
+    return checked(PyObject_Vectorcall(runtime_.to_dlpack.get(), given, 2, nullptr));
+  };
+  if (tells_if_valid_) {
+    const Ref<> capsule = capsule_at(outputs_.size());
+    if (!tensor_of(capsule.get(), {}).item<bool>()) return {};
   }
+  std::vector<at::Tensor> outputs;
+  outputs.reserve(outputs_.size());
+  for (size_t i = 0; i < outputs_.size(); ++i) outputs.push_back(tensor_of(capsule_at(i).get(), outputs_[i]));
   return outputs;
 }
 

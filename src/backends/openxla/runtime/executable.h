@@ -2,7 +2,9 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <sys/types.h>
 
+#include <optional>
 #include <vector>
 
 #include "capture/cpython/ref.h"
@@ -27,20 +29,37 @@ std::vector<Border> output_borders(const ir::Graph& graph);
 struct Runtime {
   Ref<> execute;      // (list of buffers) -> results with disassemble_into_single_device_arrays()
   Ref<> from_dlpack;  // (capsule, device, stream) -> buffer
-  Ref<> to_dlpack;    // (buffer) -> capsule
-  Ref<> device;
+  Ref<> to_dlpack;    // (buffer, stream) -> capsule
+  Ref<> device;       // as the runtime names it
+  Ref<> explained;    // (exception of a run) -> the exception to raise, which says what to do
+  at::Device place;   // as torch does
+
+  // Of what the client of stator/backends/openxla/runtime.py compiled.
+  static Runtime of(PyObject* loaded, at::Device place);
 };
 
 // Inputs are shared with XLA where their memory is as the program expects it and aligned; others are copied
 // first. The buffer made for an input is kept and used again as long as the same memory comes in its place:
-// parameters cross once. Only CPU clients that run synchronously: nothing holds the memory of inputs after
-// the call.
+// parameters cross once.
+//
+// The CPU client runs synchronously: nothing holds the memory of inputs after the call. CUDA's has a stream
+// of its own. It begins a run when the inputs are ready, and an input that crosses in this call is ready when
+// torch's stream has come this far; so one input at least crosses in each call, which puts the run after all
+// that torch was told to do before, writes to the kept inputs and reads of earlier results included. Torch's
+// stream then waits for the results, and with them for the reads of the inputs.
 class Executable {
  public:
-  Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs);
+  // `tells_if_valid`: the program has one result more (emit.h).
+  Executable(Runtime runtime, std::vector<Border> inputs, std::vector<Border> outputs, bool tells_if_valid);
+  // In a forked child what belongs to the parent's client is left behind: to tear it down waits for threads
+  // that are not there.
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
 
-  // Throws py::error_already_set where the runtime raised. The caller has the GIL.
-  std::vector<at::Tensor> run(std::vector<at::Tensor> inputs);
+  // Nothing if the results are not valid: eager code would have raised. Throws py::error_already_set where
+  // the runtime raised. The caller has the GIL.
+  std::optional<std::vector<at::Tensor>> run(std::vector<at::Tensor> inputs);
   size_t input_count() const { return inputs_.size(); }
 
  private:
@@ -49,11 +68,14 @@ class Executable {
     const void* data = nullptr;
     Ref<> buffer;
   };
-  Ref<> buffer_of(size_t i, at::Tensor& tensor);
+  Ref<> execute(PyObject* arguments) const;
+  Ref<> buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew);
 
   Runtime runtime_;
   std::vector<Border> inputs_, outputs_;
+  bool tells_if_valid_;
   std::vector<Kept> kept_;
+  pid_t process_;
 };
 
 }  // namespace stator::openxla

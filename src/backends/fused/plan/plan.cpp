@@ -1,0 +1,177 @@
+// src/backends/fused/plan/plan.cpp: groups become kernels, and everything gets its place in the run.
+#include "backends/fused/plan/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "backends/fused/kernel/llvm_text.h"
+#include "backends/fused/plan/groups.h"
+#include "backends/fused/plan/memory.h"
+
+namespace stator::fused {
+
+using ir::ValueId;
+
+namespace {
+
+class KernelMaker {
+ public:
+  KernelMaker(const ir::Graph& graph, const Memory& memory, const Groups& groups, uint32_t number,
+              const std::vector<char>& used_outside)
+      : graph_(graph), memory_(memory), groups_(groups), number_(number), used_outside_(used_outside) {}
+
+  KernelPlan make() {
+    const Group& group = groups_.all()[number_];
+    Kernel& kernel = plan_.kernel;
+    for (shape::Dim size : group.space) kernel.sizes.push_back(extent(size));
+    kernel.reduced = group.reduced;
+    plan_.nodes = group.nodes;
+    for (uint32_t number : group.nodes) {
+      const ir::Node& node = graph_.nodes()[number];
+      const Rule& rule = *find_rule(graph_.op_of(node).name);
+      against_ = rule.kind == RuleKind::pointwise ? graph_.sizes(node.first_output)
+                                                  : graph_.sizes(graph_.operands(node)[0].value);
+      NodeTerms terms(graph_, node, kernel, [this](ValueId id) { return resolve(id); });
+      const ValueId output = node.first_output;
+      terms_[index(output)] = rule.terms(terms);
+      if (!used_outside_[index(output)]) continue;
+      plan_.stores.push_back(output);
+      kernel.stores.push_back({terms_[index(output)], access(output, graph_.sizes(output))});
+    }
+    kernel.parameters = static_cast<int32_t>(plan_.parameters.size());
+    simplify(kernel);
+    return std::move(plan_);
+  }
+
+ private:
+  Extent extent(shape::Dim dim) {
+    if (!dim.is_expr()) return {dim.number(), -1};
+    const auto found = std::ranges::find(plan_.parameters, dim);
+    const auto place = static_cast<int32_t>(found - plan_.parameters.begin());
+    if (found == plan_.parameters.end()) plan_.parameters.push_back(dim);
+    return {0, place};
+  }
+
+  // The strides of a value along the iteration space.
+  Access access(ValueId id, std::span<const shape::Dim> against) {
+    Access made{graph_.value(id).dtype, std::vector<Extent>(plan_.kernel.sizes.size())};
+    std::vector<size_t> places;
+    Groups::places_of(graph_.sizes(id), against, places);
+    const auto sizes = graph_.sizes(id), strides = graph_.strides(id);
+    size_t next = 0;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (!(sizes[d] == shape::Dim(1))) made.strides[places[next++]] = extent(strides[d]);
+    }
+    return made;
+  }
+
+  TermId resolve(ValueId id) {
+    const ValueId root = memory_.root(id);
+    if (const auto found = terms_.find(index(root)); found != terms_.end()) return found->second;
+    const shape::Dim offset = graph_.value(id).storage_offset, base = graph_.value(root).storage_offset;
+    const Access made = access(id, against_);
+    for (size_t i = 0; i < plan_.loads.size(); ++i) {
+      const KernelPlan::Operand& other = plan_.loads[i];
+      if (other.root == root && other.offset == offset && plan_.kernel.loads[i] == made)
+        return load_terms_[i];
+    }
+    plan_.kernel.terms.push_back({.op = Op::load,
+                                  .type = *arithmetic_type(made.dtype),
+                                  .integer = static_cast<int64_t>(plan_.loads.size())});
+    plan_.loads.push_back({root, offset, base});
+    plan_.kernel.loads.push_back(made);
+    load_terms_.push_back(static_cast<TermId>(plan_.kernel.terms.size() - 1));
+    return load_terms_.back();
+  }
+
+  const ir::Graph& graph_;
+  const Memory& memory_;
+  const Groups& groups_;
+  const uint32_t number_;
+  const std::vector<char>& used_outside_;
+  KernelPlan plan_;
+  std::span<const shape::Dim> against_;  // what the operands of the node are broadcast to
+  std::map<uint32_t, TermId> terms_;     // by value
+  std::vector<TermId> load_terms_;
+};
+
+// Values that somebody else than their own group reads.
+std::vector<char> uses_outside(const ir::Graph& graph, const Memory& memory, const Groups& groups,
+                               const std::vector<char>& is_step) {
+  std::vector<char> used(graph.value_count());
+  for (ValueId id : graph.outputs()) used[index(memory.root(id))] = 1;
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const uint32_t own = groups.of_node(i);
+    if (own == Groups::kNone && !is_step[i]) continue;
+    graph.for_each_use(graph.nodes()[i], [&](ValueId id) {
+      if (own == Groups::kNone || groups.of_value(id) != own) used[index(memory.root(id))] = 1;
+    });
+  }
+  return used;
+}
+
+// The nodes that torch runs: neither in a kernel nor a view that is folded, nor what only serves those.
+std::vector<char> torch_nodes(const ir::Graph& graph, const Memory& memory, const Groups& groups) {
+  std::vector<char> result(graph.nodes().size());
+  for (uint32_t i = 0; i < result.size(); ++i) {
+    const auto outputs = ir::Graph::outputs(graph.nodes()[i]);
+    bool is_folded = outputs.count > 0;
+    for (ValueId id : outputs) is_folded = is_folded && memory.is_folded(id);
+    result[i] = !is_folded && groups.of_node(i) == Groups::kNone;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string obstacle(const ir::Graph& graph) {
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.op == ir::op::kRegionEnter || node.op == ir::op::kRegionExit) return "a checkpointed region";
+    for (ValueId id : ir::Graph::outputs(node)) {
+      const ir::Value& value = graph.value(id);
+      if (value.requires_grad() && value.alias != ir::AliasKind::kSame) return "gradients are recorded";
+    }
+  }
+  return {};
+}
+
+Plan make_plan(const ir::Graph& graph) {
+  const Memory memory(graph);
+  const Groups groups(graph, memory);
+  const std::vector<char> is_step = torch_nodes(graph, memory, groups);
+  const std::vector<char> used_outside = uses_outside(graph, memory, groups, is_step);
+
+  Plan plan;
+  std::map<int64_t, std::vector<uint32_t>> by_ready;
+  for (uint32_t g = 0; g < groups.all().size(); ++g) {
+    if (!groups.all()[g].is_merged) by_ready[groups.all()[g].ready].push_back(g);
+  }
+  const auto waits = [&](uint32_t g) { return std::ranges::count(groups.all()[g].waits_for, char{1}); };
+  const auto run_groups = [&](int64_t after) {
+    const auto found = by_ready.find(after);
+    if (found == by_ready.end()) return;
+    // A group that waits for another one waits for all that the other waits for.
+    std::ranges::stable_sort(found->second, {}, waits);
+    for (uint32_t g : found->second) {
+      KernelPlan made = KernelMaker(graph, memory, groups, g, used_outside).make();
+      if (made.stores.empty()) continue;  // nobody reads it
+      plan.steps.push_back({Step::Kind::kernel, static_cast<uint32_t>(plan.kernels.size())});
+      plan.kernels.push_back(std::move(made));
+    }
+  };
+  std::vector<char> has_view(graph.value_count());
+  run_groups(-1);
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    if (!is_step[i]) continue;
+    graph.for_each_use(graph.nodes()[i], [&](ValueId id) {
+      if (!memory.is_folded(id) || has_view[index(id)]) return;
+      has_view[index(id)] = 1;
+      plan.steps.push_back({Step::Kind::view, index(id), memory.root(id)});
+    });
+    plan.steps.push_back({Step::Kind::node, i});
+    run_groups(i);
+  }
+  return plan;
+}
+
+}  // namespace stator::fused

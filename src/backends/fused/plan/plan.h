@@ -1,0 +1,48 @@
+// src/backends/fused/plan/plan.h: how a graph is run: kernels, views and torch's operators, in order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/fused/kernel/kernel.h"
+#include "core/ir/graph.h"
+#include "core/shape/dim.h"
+
+namespace stator::fused {
+
+// A kernel, and the values of the graph that it reads and makes.
+struct KernelPlan {
+  struct Operand {
+    ir::ValueId root;         // whose memory is read
+    shape::Dim offset, base;  // the first element read and the root's first, as storage offsets
+  };
+  Kernel kernel;
+  std::vector<Operand> loads;          // in the order of Kernel::loads
+  std::vector<ir::ValueId> stores;     // in the order of Kernel::stores
+  std::vector<shape::Dim> parameters;  // in the order of the kernel's
+  std::vector<uint32_t> nodes;         // that it computes
+};
+
+struct Step {
+  enum class Kind : uint8_t {
+    node,    // one of the graph's, by torch
+    kernel,  // of Plan::kernels
+    view,    // of a value on the memory of its root, for torch's operators
+  };
+  Kind kind;
+  uint32_t index;                         // of the node, the kernel or the value
+  ir::ValueId root = ir::ValueId::kNone;  // of a view
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<KernelPlan> kernels;
+};
+
+// Why torch runs the whole graph: gradients are recorded, or regions. Empty if kernels may take parts of it.
+std::string obstacle(const ir::Graph& graph);
+
+// Precondition: there is no obstacle.
+Plan make_plan(const ir::Graph& graph);
+
+}  // namespace stator::fused

@@ -1,0 +1,115 @@
+// src/backends/fused/program/fused_program.cpp: plan, compile, and schedule.
+#include "backends/fused/program/fused_program.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "backends/fused/kernel/llvm_text.h"
+#include "backends/fused/plan/plan.h"
+#include "backends/fused/program/constant_evaluator.h"
+#include "backends/fused/program/kernel_step.h"
+#include "backends/fused/program/product_step.h"
+#include "backends/fx/input_overlap.h"
+#include "backends/native/tensor_program.h"
+#include "core/ir/effects.h"
+#include "core/pass/pipeline.h"
+
+namespace stator::fused {
+namespace {
+
+// A program that writes to an input relies on that no other input shares its memory.
+class WithoutOverlap final : public TensorProgram {
+ public:
+  WithoutOverlap(std::unique_ptr<TensorProgram> program, fx::InputOverlap overlap, size_t inputs)
+      : program_(std::move(program)), overlap_(std::move(overlap)), inputs_(inputs) {}
+
+  bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
+           RunFailure& failure) const override {
+    return program_->run(inputs, bindings, outputs, failure);
+  }
+  bool depends_on_overlap() const override { return true; }
+  bool overlaps_as_captured(PyObject* const* inputs) const override {
+    std::vector<const at::Tensor*> tensors;
+    for (size_t i = 0; i < inputs_; ++i) tensors.push_back(&THPVariable_Unpack(inputs[i]));
+    return overlap_.is_same(tensors);
+  }
+  std::string graph_text() const override { return program_->graph_text(); }
+  size_t node_count() const override { return program_->node_count(); }
+
+ private:
+  std::unique_ptr<TensorProgram> program_;
+  fx::InputOverlap overlap_;
+  size_t inputs_;
+};
+
+// One function for each kernel; nothing where they cannot be compiled. Kernels are told apart by their text,
+// without its name: equal layers have one function.
+std::optional<std::vector<Function>> compile(const std::vector<KernelPlan>& kernels) {
+  const py::object compiler = py::module_::import("stator.backends.fused.compiler");
+  py::list texts;
+  for (const KernelPlan& plan : kernels) texts.append(llvm_text(plan.kernel, "KERNEL"));
+  const py::object addresses = compiler.attr("addresses_of")(llvm_prelude(), texts);
+  if (addresses.is_none()) return {};
+  std::vector<Function> functions;
+  for (const py::handle& address : addresses)
+    functions.push_back(reinterpret_cast<Function>(address.cast<uintptr_t>()));
+  return functions;
+}
+
+// Nothing of it is recorded, it changes nothing, and its results are memory of their own.
+bool records_no_gradient(const ir::Graph& graph, const ir::Node& node) {
+  if (!ir::effects_of(graph, node).repeatable()) return false;
+  for (ir::ValueId id : ir::Graph::outputs(node)) {
+    const ir::Value& value = graph.value(id);
+    if (value.requires_grad() || value.alias != ir::AliasKind::kFresh) return false;
+  }
+  return true;
+}
+
+native::Program scheduled(const ir::Graph& graph, const Plan& plan, const std::vector<Function>& functions) {
+  std::vector<native::Scheduled> schedule;
+  uint32_t last = 0;
+  for (const Step& step : plan.steps) {
+    native::Scheduled scheduled;
+    switch (step.kind) {
+      case Step::Kind::node:
+        last = scheduled.node = step.index;
+        scheduled.records_no_gradient = records_no_gradient(graph, graph.nodes()[step.index]);
+        if (scheduled.records_no_gradient)
+          scheduled.step = make_product_step(graph, graph.nodes()[step.index]);
+        break;
+      case Step::Kind::kernel:
+        scheduled.node = plan.kernels[step.index].nodes.front();
+        scheduled.step = make_kernel_step(graph, plan.kernels[step.index], functions[step.index]);
+        break;
+      case Step::Kind::view:
+        scheduled.node = last;
+        scheduled.step = make_view_step(graph, ir::ValueId{step.index}, step.root);
+        break;
+    }
+    schedule.push_back(std::move(scheduled));
+  }
+  return native::Program(graph, std::move(schedule));
+}
+
+}  // namespace
+
+std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session) {
+  // What needs gradients keeps every node: merging some would change the bits of gradients.
+  if (!obstacle(session->graph).empty()) return native::make_tensor_program(std::move(session));
+  const auto report = pass::run_passes(session->graph, {.evaluate = evaluate_constant});
+  if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
+  std::vector<at::Tensor> inputs;
+  for (const Session::Lifted& lifted : session->inputs) inputs.push_back(lifted.tensor);
+  fx::InputOverlap overlap(session->graph, inputs);
+  if (overlap.matters() && !overlap.none()) return native::make_tensor_program(std::move(session));
+  const Plan plan = make_plan(session->graph);
+  const auto functions = compile(plan.kernels);
+  if (!functions) return native::make_tensor_program(std::move(session));
+  native::Program program = scheduled(session->graph, plan, *functions);
+  auto made = native::make_tensor_program(std::move(session), std::move(program));
+  if (!overlap.matters()) return made;
+  return std::make_unique<WithoutOverlap>(std::move(made), std::move(overlap), inputs.size());
+}
+
+}  // namespace stator::fused

@@ -1,0 +1,25 @@
+// src/backends/openxla/emit/pointwise.h: operands of pointwise rules, in the result's shape.
+#pragma once
+
+#include <utility>
+
+#include "backends/openxla/emit/call.h"
+
+namespace stator::openxla::rule {
+
+inline Tensor self(const Call& c) { return c.operand("self", c.result_dtype(), c.result_dims()); }
+
+// 16-bit floats are computed in 32 bits and rounded once, as torch's kernels do.
+inline Tensor wide(const Call& c, const Tensor& x) { return c.b.convert(x, accumulation_type(x.dtype)); }
+inline Tensor wide_self(const Call& c) { return wide(c, self(c)); }
+
+inline std::pair<Tensor, Tensor> operands(const Call& c, DType dtype) {
+  return {c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims())};
+}
+
+// Rounded to zero.
+inline Tensor truncated(Builder& b, const Tensor& x) {
+  return b.select(b.compare(Compare::kLt, x, b.like(x, 0)), b.unary("ceil", x), b.unary("floor", x));
+}
+
+}  // namespace stator::openxla::rule

@@ -1,0 +1,25 @@
+// src/torch/domain/backend_traits.cpp: reads what a backend said when it was registered.
+#include "torch/domain/backend_traits.h"
+
+#include "capture/cpython/ref.h"
+
+namespace stator {
+
+static bool says(PyObject* traits, const char* name) {
+  const auto answer = Ref<>::steal(PyObject_GetAttrString(traits, name));
+  if (!answer) PyErr_Clear();
+  return answer.get() == Py_True;
+}
+
+BackendTraits BackendTraits::of(PyObject* backend) {
+  const bool is_engines_own = backend == Py_None || PyUnicode_Check(backend);
+  if (is_engines_own) return {.runs_python = true, .changes_tensors = true};
+  const auto traits = Ref<>::steal(PyObject_GetAttrString(backend, "stator_traits"));
+  if (!traits) {
+    PyErr_Clear();
+    return {};
+  }
+  return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors")};
+}
+
+}  // namespace stator

@@ -1,0 +1,17 @@
+// src/torch/domain/backend_traits.h: what a backend can do with a captured graph, as it said when it was
+// registered (stator/backends/traits.py).
+#pragma once
+
+#include <torch/csrc/python_headers.h>
+
+namespace stator {
+
+struct BackendTraits {
+  bool runs_python = false;      // each node runs in its place in every run, those of Python code included
+  bool changes_tensors = false;  // nodes that change what a tensor is are run in order
+
+  // None, and the name of a program of the engine's own (Traits.engine), stand for backends without limits.
+  static BackendTraits of(PyObject* backend);
+};
+
+}  // namespace stator

@@ -1,0 +1,171 @@
+"""Random programs of tensor operators, for the fused backend: python tests/fused/graph_fuzzer.py --count 10000.
+
+A program is a function of a few tensors. It draws operators, operands, layouts and types from a seed, writes in
+place now and then, and returns some of what it made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch.nn.functional as F
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fused_checks import difference
+
+SHAPES = [(4, 6, 8), (3, 5), (2, 1, 7), (16,), (4, 1, 8), (1, 6, 8), (2, 3, 4, 5), (33, 17)]
+FLOATS = [torch.float32, torch.float32, torch.float32, torch.float64, torch.bfloat16, torch.float16]
+
+Tensor = torch.Tensor
+UNARY: list[Callable[[Tensor], Tensor]] = [
+    torch.neg,
+    torch.abs,
+    torch.tanh,
+    torch.sigmoid,
+    torch.relu,
+    F.gelu,
+    F.silu,
+    torch.erf,
+    torch.square,
+    F.hardswish,
+    lambda x: x * 0.5 + 1,
+    lambda x: 2 - x,
+    lambda x: (x * 0.25).tanh().exp(),
+    lambda x: (x.abs() + 1).log(),
+    lambda x: (x.abs() + 0.5).rsqrt(),
+    lambda x: x.clamp(-1, 2),
+    lambda x: x.masked_fill(x > 1, 0.5),
+    lambda x: torch.where(x < 0, x, x * 2),
+    lambda x: F.gelu(x, approximate="tanh"),
+    lambda x: x.clone(),
+    lambda x: x.float(),
+    lambda x: x.double().to(x.dtype),
+]
+ROWS: list[Callable[[Tensor], Tensor]] = [
+    lambda x: F.softmax(x, -1),
+    lambda x: F.log_softmax(x, -1),
+    lambda x: x.sum(-1, keepdim=True),
+    lambda x: x.mean(-1),
+    lambda x: x.amax(-1, keepdim=True),
+    lambda x: F.rms_norm(x, x.shape[-1:], eps=0.1),
+    lambda x: F.layer_norm(x, x.shape[-1:], eps=0.1),
+    lambda x: x.mean(0),
+    lambda x: x.sum(),
+    lambda x: x.cumsum(-1) * 0.1,
+]
+VIEWS: list[Callable[[Tensor], Tensor]] = [
+    lambda x: x.transpose(0, -1),
+    lambda x: x.unsqueeze(0),
+    lambda x: x.squeeze(),
+    lambda x: x[..., :1],
+    lambda x: x[..., ::2],
+    lambda x: x[1:] if x.shape[0] > 2 else x,
+    lambda x: x.flatten(),
+    lambda x: x.reshape(-1),
+    lambda x: x.expand(2, *x.shape),
+    lambda x: x.select(0, 0) if x.dim() > 1 else x,
+    lambda x: x.contiguous(),
+    lambda x: F.dropout(x, 0.5, training=False),
+    lambda x: x.split(2, 0)[0],
+]
+BINARY: list[Callable[[Tensor, Tensor], Tensor]] = [
+    torch.add,
+    torch.sub,
+    torch.mul,
+    lambda a, b: a / (b.abs() + 1),
+    torch.maximum,
+    torch.minimum,
+    lambda a, b: torch.where(a > b, a, b) if a.dtype == b.dtype else a + b,
+    lambda a, b: torch.add(a, b, alpha=0.5),
+    lambda a, b: a.masked_fill(b > 0, -1.0) if a.dim() >= b.dim() else a * b,
+]
+WRITES: list[Callable[[Tensor], Any]] = [
+    lambda x: x.mul_(0.5),
+    lambda x: x.add_(1),
+    lambda x: F.relu_(x),
+    lambda x: x[..., :1].fill_(0.25),
+    lambda x: x.transpose(0, -1).add_(0.5),
+    lambda x: x.copy_(x * 2),
+]
+
+
+def program_of(seed: int) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
+    draw = random.Random(seed)
+    shape = draw.choice(SHAPES)
+    inputs = []
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(draw.randint(1, 3)):
+        kind = draw.random()
+        own = shape if kind < 0.6 else shape[1:] or (1,) if kind < 0.8 else (*shape[:-1], 1)
+        made = torch.randn(own, generator=generator).to(draw.choice(FLOATS))
+        if draw.random() < 0.3 and made.dim() > 1:
+            made = made.transpose(0, -1).contiguous().transpose(0, -1)
+        inputs.append(made)
+    length, plan = draw.randint(2, 14), draw.randint(0, 2**31)
+
+    def program(*given: Tensor) -> Any:
+        choose = random.Random(plan)
+        values = list(given)
+        for _ in range(length):
+            kind, x = choose.random(), choose.choice(values[-4:])
+            if kind < 0.35:
+                values.append(choose.choice(UNARY)(x))
+            elif kind < 0.5:
+                rows = choose.choice(ROWS)
+                values.append(rows(x) if x.dim() and x.numel() else x * 2)
+            elif kind < 0.65:
+                view = choose.choice(VIEWS)
+                values.append(view(x) if x.dim() and x.numel() > 1 else x + 1)
+            elif kind < 0.95:
+                y = choose.choice(values)
+                binary = choose.choice(BINARY)
+                try:
+                    torch.broadcast_shapes(x.shape, y.shape)
+                except RuntimeError:
+                    y = y.sum()
+                values.append(binary(x, y))
+            else:
+                write = choose.choice(WRITES)
+                fresh = values[-1] if choose.random() < 0.5 else values[-1] * 1
+                if fresh.dim() and fresh.numel() > 1 and 0 not in fresh.stride():
+                    write(fresh)
+                values.append(fresh)
+            while values[-1].numel() > 4096:
+                values[-1] = values[-1][0]
+        return [value for value in values[len(given) :] if choose.random() < 0.4] + values[-1:]
+
+    return program, tuple(inputs)
+
+
+def failure(seed: int) -> str | None:
+    program, inputs = program_of(seed)
+    return difference(program, inputs, ulps=512)
+
+
+def main() -> int:
+    import stator
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--start", type=int, default=0)
+    options = parser.parse_args()
+    failed = 0
+    for seed in range(options.start, options.start + options.count):
+        stator.reset()
+        if text := failure(seed):
+            failed += 1
+            print(f"seed {seed}: {text}", flush=True)
+    print(f"{options.count} programs, {failed} differ")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,378 @@
+"""Numbers at the edges of their types, and shapes at the edges of theirs, through XLA against eager."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch.nn.functional as F
+from agreement import check
+
+import stator
+import torch
+
+NAN, INF = float("nan"), float("inf")
+FLOATS = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e30, -1e30])
+INTS = torch.tensor([-7, -3, -1, 0, 1, 3, 7, 2**31, -(2**31) - 5, 2**40, -(2**62), 2**63 - 1])
+BYTES = torch.tensor([0, 1, 5, 127, 128, 255], dtype=torch.uint8)
+SMALL = torch.tensor([-128, -5, -1, 0, 1, 5, 127], dtype=torch.int8)
+MATRIX = torch.tensor(
+    [[1.0, NAN, 3.0, NAN], [2.0, 2.0, -1.0, 2.0], [INF, -INF, INF, 0.0], [-0.0, 0.0, -0.0, 0.0]]
+)
+
+# As functions of one tensor, of floats and of integers.
+UNARY = [
+    "abs",
+    "neg",
+    "sign",
+    "sgn",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "erfc",
+    "sigmoid",
+    "relu",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isposinf",
+    "isneginf",
+    "signbit",
+    "square",
+    "digamma",
+    "lgamma",
+    "sinc",
+    "deg2rad",
+    "rad2deg",
+    "logical_not",
+]
+OF_FLOATS = ["frac", "nan_to_num", "logit"]
+ACTIVATIONS = [
+    "hardswish",
+    "hardsigmoid",
+    "softplus",
+    "mish",
+    "elu",
+    "selu",
+    "celu",
+    "silu",
+    "relu6",
+    "leaky_relu",
+    "logsigmoid",
+    "softsign",
+    "tanhshrink",
+    "hardshrink",
+    "softshrink",
+    "hardtanh",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "copysign",
+    "nextafter",
+    "logaddexp",
+    "logaddexp2",
+    "xlogy",
+    "eq",
+    "lt",
+    "heaviside",
+    "logical_xor",
+]
+OF_INTS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "maximum",
+    "minimum",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "eq",
+    "lt",
+]
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    stator.reset()
+    torch.manual_seed(0)
+
+
+def pairs(values: torch.Tensor, others: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    first, second = torch.meshgrid(values, others, indexing="ij")
+    return first.reshape(-1).clone(), second.reshape(-1).clone()
+
+
+def test_functions_of_floats() -> None:
+    functions = [getattr(torch, name) for name in (*UNARY, *OF_FLOATS)]
+    check(lambda x: [f(x) for f in functions], FLOATS)
+
+
+def test_functions_of_integers() -> None:
+    functions = [getattr(torch, name) for name in UNARY]
+    for values in (INTS, SMALL, BYTES):
+        check(lambda x: [f(x) for f in functions], values)
+
+
+def test_activations() -> None:
+    functions = [getattr(F, name) for name in ACTIVATIONS]
+    check(lambda x: [f(x) for f in functions], FLOATS)
+
+
+def test_functions_of_two_floats() -> None:
+    functions = [getattr(torch, name) for name in BINARY]
+    check(lambda x, y: [f(x, y) for f in functions], *pairs(FLOATS, FLOATS))
+    check(lambda x, y: torch.div(x, y, rounding_mode="trunc"), *pairs(FLOATS, FLOATS))
+
+
+def test_functions_of_two_integers() -> None:
+    functions = [getattr(torch, name) for name in OF_INTS]
+    for values in (INTS, SMALL, BYTES):
+        x, y = pairs(values, values[values != 0])
+        fits = ~((x == torch.iinfo(x.dtype).min) & (y == -1)) if x.dtype.is_signed else x == x
+        check(lambda x, y: [f(x, y) for f in functions], x[fits], y[fits])
+
+
+def every(*functions: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *inputs: [function(*inputs) for function in functions]
+
+
+SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "shifts": (lambda x, y: (x << y, x >> y, x << 2, x >> 1), (INTS, torch.arange(12) * 6)),
+    "powers of integers": (lambda x, y: (x**y, x**5, x.abs() ** 0.5, 2**y), (INTS, torch.arange(12))),
+    "negative powers": (
+        lambda x, y: x**y,
+        (torch.tensor([1, -1, 2, -3, 0]), torch.tensor([-1, -2, -1, -3, 1])),
+    ),
+    "half to even": (
+        lambda x: (x.round(), x.round(decimals=1), x.round(decimals=-1)),
+        (torch.tensor([0.5, 1.5, 2.5, -0.5, -1.5, 0.25, 15.0, 25.0, 1e10]),),
+    ),
+    "floats as integers": (
+        lambda x: (x.to(torch.int8), x.to(torch.uint8), x.to(torch.int16), x.long(), x.int(), x.bool()),
+        (torch.tensor([0.5, -0.5, 1.9, -1.9, 300.0, -300.0, 70000.0]),),
+    ),
+    "integers as others": (
+        lambda x: (x.to(torch.int8), x.to(torch.uint8), x.int(), x.float(), x.double(), x.half(), x.bool()),
+        (INTS,),
+    ),
+    "bytes wrap": (
+        lambda x, y: (x + y, x * y, x - y, x + 1, x - 3, x * 2.0, -x, x // 3),
+        (BYTES, BYTES.flip(0)),
+    ),
+    "small integers wrap": (lambda x: (x + x, x * x, x - 100, x // 3, x % 3, x // -3, x % -3), (SMALL,)),
+    "signed with unsigned": (lambda x, y: (x + y, x * y, x < y, torch.maximum(x, y)), (SMALL[:6], BYTES)),
+    "booleans": (
+        lambda x, y: (x + y, x * y, x ^ y, ~x, x.sum(), x.prod(), x.cumsum(0), x < y, torch.maximum(x, y)),
+        (torch.tensor([True, False, True]), torch.tensor([True, True, False])),
+    ),
+    "a tensor without dimensions does not promote": (
+        lambda x, s: (x + s, s + x, x * s, torch.where(x > s, x, s)),
+        (torch.ones(3, dtype=torch.float16), torch.tensor(2.5, dtype=torch.float64)),
+    ),
+    "large numbers": (
+        lambda x: (x + 2**40, x == 2**40, x > 2**31, x + 0.5, x > 2**62, x == 2**53 + 1),
+        (torch.tensor([2**40, 1, 2**53 + 1, 2**53]),),
+    ),
+    "comparisons beyond the type": (lambda x: (x < 2**40, x > -(2**40)), (INTS.int(),)),
+    "extremes": (
+        every(
+            lambda x: (x.max(1), x.min(1), x.argmax(1), x.argmin(1), x.amax(1), x.amin(0)),
+            lambda x: (x.max(), x.min(), x.argmax(), x.aminmax(dim=1)),
+            lambda x: (x.sort(dim=1, stable=True), x.sort(dim=0, descending=True, stable=True)),
+            lambda x: (x.cummax(1), x.cummin(1), x.logcumsumexp(1), x.cumsum(1), x.cumprod(1)),
+        ),
+        (MATRIX,),
+    ),
+    "extremes of integers": (
+        lambda x: (
+            x.max(0),
+            x.min(0),
+            x.argmax(),
+            x.sort(0),
+            x.cummax(0),
+            x.prod(),
+            x.sum(),
+            x.any(),
+            x.all(),
+        ),
+        (INTS,),
+    ),
+    "reductions of bytes": (
+        lambda x: (
+            x.sum(),
+            x.prod(),
+            x.max(),
+            x.argmin(),
+            x.sort(),
+            x.any(),
+            x.all(),
+            x.any(0, keepdim=True),
+        ),
+        (BYTES,),
+    ),
+    "softmax of infinities": (
+        lambda x: (x.softmax(1), x.log_softmax(1), x.logsumexp(1)),
+        (torch.tensor([[-INF, -INF], [INF, 1.0], [NAN, 1.0], [1e30, -1e30]]),),
+    ),
+    "norms": (
+        lambda x: (
+            x.norm(dim=1),
+            x.norm(p=INF, dim=1),
+            x.norm(p=1, dim=1),
+            x.norm(p=0, dim=0),
+            x.norm(p=3, dim=0),
+        ),
+        (MATRIX,),
+    ),
+    "clamps": (
+        lambda x: (x.clamp(0, 1), x.clamp(min=NAN), x.clamp(2, 1), x.clip(max=torch.tensor(0.0))),
+        (torch.tensor([NAN, 1.0, -1.0]),),
+    ),
+    "no elements": (
+        every(
+            lambda x: (x.sum(), x.sum(0), x.prod(), x.mean(), x.any(), x.all(), x + 1, x.cumsum(0)),
+            lambda x: (x.reshape(3, 0), torch.cat([x, x]), x.var(0), x.norm(), x.std(1), x.softmax(1)),
+            lambda x: (x @ torch.ones(3, 2), x.flip(0), x.roll(1, 0)),
+        ),
+        (torch.randn(0, 3),),
+    ),
+    "products over nothing": (
+        lambda x, y: (x @ y, torch.addmm(torch.ones(2, 2), x, y)),
+        (torch.randn(2, 0), torch.randn(0, 2)),
+    ),
+    "no dimensions": (
+        every(
+            lambda x: (
+                x.sum(),
+                x.sum(0),
+                x.max(),
+                x.max(0),
+                x.argmax(0),
+                x.sort(),
+                x.cumsum(0),
+                x.softmax(0),
+            ),
+            lambda x: (x.unsqueeze(0), x.norm(), x.var(), x.expand(3), x.topk(1), x.squeeze(), x.any()),
+        ),
+        (torch.tensor(2.5),),
+    ),
+    "slices": (
+        lambda x: (x[::2] * 1, x[1::3, ::2] * 1, x.flip(0)[::2] * 1, x[-3:-1] * 1, x[5:2] * 1, x[2:100] * 1),
+        (torch.randn(7, 8),),
+    ),
+    "scatters to one place": (
+        lambda x, i, s: (
+            x.scatter_add(0, i, s),
+            x.index_add(0, i, s, alpha=2),
+            x.index_put((i,), s, accumulate=True),
+            x.scatter_reduce(0, i, s, "prod"),
+            x.scatter_reduce(0, i, s, "amax"),
+            x.put(i, s, accumulate=True),
+        ),
+        (torch.zeros(4), torch.tensor([0, 1, 0, 2, 0]), torch.randn(5)),
+    ),
+    "rows": (
+        lambda x, i: (x.index_fill(0, i, 3.0), x.index_copy(1, i, x[:, :2]), x.take(i), x.index_select(1, i)),
+        (torch.randn(4, 3), torch.tensor([0, 2])),
+    ),
+    "negative places": (
+        lambda x, i: (x[i], x.take(i), x.index_fill(0, i, 0.0), x.index_put((i,), torch.tensor(7.0))),
+        (torch.randn(4, 3), torch.tensor([-1, -4])),
+    ),
+    "complex numbers": (
+        every(
+            lambda z, w: (z + w, z * w, z / w, z.abs(), z.angle(), z.exp(), z.sqrt(), z.log(), z**2, z == w),
+            lambda z, w: (z.sum(), z.mean(), z.prod(), z @ w, z.sgn(), z.reciprocal(), -z, 1j * z, z.tanh()),
+        ),
+        (torch.randn(4, 4, dtype=torch.complex64), torch.randn(4, 4, dtype=torch.complex64)),
+    ),
+    "pooling of NaN and equals": (
+        lambda x: (F.max_pool2d(x, 2, return_indices=True), F.avg_pool2d(x, 2)),
+        (torch.tensor([[0.0, NAN], [-INF, 0.0]]).repeat(1, 1, 3, 3),),
+    ),
+    "products of integers": (
+        lambda x, y: (x @ y, torch.mv(x, y[:, 0]), x.addmm(y, y, beta=2, alpha=3)),
+        (torch.randint(-(2**40), 2**40, (3, 3)), torch.randint(-9, 9, (3, 3))),
+    ),
+    "ranges": (
+        lambda x: (
+            x + torch.arange(3),
+            torch.arange(0, 1, 0.1),
+            torch.arange(5, 0, -2),
+            torch.arange(2**60, 2**60 + 3),
+            torch.full((2,), 2**40),
+            torch.linspace(0, 1, 7),
+        ),
+        (torch.randn(3),),
+    ),
+    "a row that is masked": (
+        lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m),
+        (torch.randn(2, 2, 4, 8), torch.tensor([True, False, True, True])[:, None].expand(4, 4).clone()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special(name: str) -> None:
+    function, inputs = SPECIAL[name]
+    check(function, *inputs)
+
+
+def test_statistics_of_a_batch() -> None:
+    def normalise(x: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> torch.Tensor:
+        return F.batch_norm(x, mean, var, None, None, True, 0.3)
+
+    check(normalise, torch.randn(2, 3, 4), torch.randn(3), torch.rand(3))
+
+
+def test_random_operators_draw_as_eager_code_does() -> None:
+    def draw(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (
+            F.dropout(x * 2, 0.5),
+            torch.rand(3),
+            torch.randn(2, 2) + 1,
+            torch.randint(5, (4,)),
+            torch.bernoulli(x),
+        )
+
+    check(draw, torch.rand(20))
