@@ -73,14 +73,15 @@ PyObject* mark_in_place(PyObject*, PyObject* arguments) {
 }
 
 PyObject* substitute_function(PyObject*, PyObject* arguments) {
-  PyObject *original, *function, *type = nullptr;
-  if (!PyArg_ParseTuple(arguments, "OO!|O!:substitute", &original, &PyFunction_Type, &function, &PyType_Type,
-                        &type))
+  PyObject *original, *function, *type = Py_None;
+  if (!PyArg_ParseTuple(arguments, "OO!|O:substitute", &original, &PyFunction_Type, &function, &type))
     return nullptr;
-  if (type != nullptr) {
+  if (type == Py_None) {
+    substitute(original, function);
+  } else if (PyType_Check(type)) {
     substitute_for(original, type, function);
   } else {
-    substitute(original, function);
+    return PyErr_Format(PyExc_TypeError, "a class is needed, not %R", type);
   }
   Py_RETURN_NONE;
 }

@@ -52,6 +52,7 @@ class LeavingModes final : public TensorProgram {
   }
   std::string graph_text() const override { return program_->graph_text(); }
   size_t node_count() const override { return program_->node_count(); }
+  std::vector<LineId> node_lines() const override { return program_->node_lines(); }
   PyObject* graph_module() const override { return program_->graph_module(); }
 
  private:

@@ -35,6 +35,7 @@ class WithoutOverlap final : public TensorProgram {
   }
   std::string graph_text() const override { return program_->graph_text(); }
   size_t node_count() const override { return program_->node_count(); }
+  std::vector<LineId> node_lines() const override { return program_->node_lines(); }
 
  private:
   std::unique_ptr<TensorProgram> program_;
