@@ -157,7 +157,27 @@ def written_before_and_after(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) 
     return a.grad.sum(), b.grad
 
 
+def freed_history(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> Any:
+    shared = (a * b).sin()
+    seen: list[str] = []
+    for _ in range(2):
+        try:
+            seen.append("before")
+            (shared * c).sum().backward()
+        except RuntimeError:
+            seen.append("caught")
+    return seen, shared
+
+
+def history_of_one_leaf(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> Any:
+    for factor in (1, 2, 3):
+        (a * factor + b).sum().backward()
+    return a.grad.sum()
+
+
 PROGRAMS = [
+    freed_history,
+    history_of_one_leaf,
     unused_leaf,
     adds_up,
     twice,
