@@ -1,6 +1,6 @@
 """benchmarks/breaks.py: programs with breaks under Stator and torch.compile, side by side.
 
-    python benchmarks/breaks.py [program ...] [--json FILE]
+    python benchmarks/breaks.py [program ...] [--engines stator dynamo] [--json FILE]
 
 For each program (benchmarks/break_programs.py) and engine, in a fresh process: the share of eager's operators
 that run inside graphs in a warm call, graphs run in it, the time of the first two calls with a backend that
@@ -143,6 +143,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("programs", nargs="*")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--one", nargs=2, metavar=("PROGRAM", "ENGINE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -152,10 +153,11 @@ def main() -> int:
     from break_programs import PROGRAMS
 
     columns = "in graphs %   graphs   first two ms   call us (eager)"
-    print(f"{'':22}{'Stator: ' + columns:62}torch.compile: {columns}")
+    titles = {"stator": "Stator: ", "dynamo": "torch.compile: "}
+    print(f"{'':22}" + "".join(f"{titles[engine] + columns:68}" for engine in options.engines))
     results: dict[str, dict[str, Any]] = {}
     for name in options.programs or PROGRAMS:
-        results[name] = {engine: in_process(name, engine) for engine in ENGINES}
+        results[name] = {engine: in_process(name, engine) for engine in options.engines}
         cells = [
             result["error"][:58]
             if "error" in result
@@ -163,10 +165,11 @@ def main() -> int:
             f" {result['call_us']:10.0f} ({result['eager_us']:.0f})"
             for result in results[name].values()
         ]
-        print(f"{name:22}{cells[0]:62}{cells[1]}", flush=True)
+        print(f"{name:22}" + "".join(f"{cell:68}" for cell in cells).rstrip(), flush=True)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
-    whole = [r["stator"] for r in results.values() if "error" not in r["stator"]]
+    stators = [r["stator"] for r in results.values() if "stator" in r]
+    whole = [r for r in stators if "error" not in r]
     above = [sum(share(r, which) > 95 for r in whole) for which in ("outside", "outside_native")]
     print(f"above 95 %: {above[0]} of {len(results)} programs, under `native` {above[1]}")
     return 0

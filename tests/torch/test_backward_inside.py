@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -269,3 +270,37 @@ def test_an_older_gradient_stays_the_same_object() -> None:
         for _ in range(3):
             assert function(weight) is gradient
         assert kept.tolist() == [12.0, 12.0, 12.0]
+
+
+def scaled(backend: str | None) -> tuple[Any, Any]:
+    """Mixed precision with a GradScaler, which decides by the gradients whether to step."""
+    network = model("linear")
+    updates = torch.optim.SGD(network.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=2)
+
+    def step(x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        updates.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = F.cross_entropy(network(x), target)
+        scaler.scale(loss).backward()
+        scaler.step(updates)
+        scaler.update()
+        return loss.detach()
+
+    function = stator.compile(step, backend=backend) if backend is not None else step
+    seen = []
+    torch.manual_seed(1)
+    for call in range(6):
+        x = torch.randn(6, 4)
+        loss = function(x * float("inf") if call == 3 else x, torch.arange(6) % 3)
+        seen.append((loss, scaler.get_scale(), [p.detach().clone() for p in network.parameters()]))
+    return seen, function
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_a_gradient_scaler(backend: str) -> None:
+    ours, compiled = scaled(backend)
+    assert difference(ours, scaled(None)[0]) is None
+    scales = [scale for _, scale, _ in ours]
+    assert {later / scale for scale, later in itertools.pairwise(scales)} == {0.5, 1.0, 2.0}
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) > 0
