@@ -73,11 +73,15 @@ class OpaqueCall:
         """Drop the tensors and symbols of the capture."""
         self.tensors, self.numbers = [], []
 
+    def leaves(self, tensors: list[Any], numbers: Iterable[Any] = ()) -> list[Any]:
+        """The leaves of the arguments, with these in the places of the tensors and numbers."""
+        return _filled(self._leaves, tensors, numbers)
+
     def arguments(
         self, tensors: list[Any], numbers: Iterable[Any] = ()
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with these in the places of the tensors and of the symbolic numbers."""
-        args, kwargs = pytree.tree_unflatten(_filled(self._leaves, tensors, numbers), self._given)
+        args, kwargs = pytree.tree_unflatten(self.leaves(tensors, numbers), self._given)
         return args, kwargs
 
     def result(self, tensors: list[Any]) -> Any:

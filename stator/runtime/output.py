@@ -34,13 +34,16 @@ class OutputCall(OpaqueCall):
             check_plain(value)
         super().__init__(function, values, {}, symbols=True)
         self._constants = values if not self.tensors and not self.numbers else None
+        self._is_flat = all(type(value) not in (list, tuple, dict) for value in values)
         self.returns(())
 
     def __call__(self, tensors: list[torch.Tensor], *numbers: float) -> list[torch.Tensor]:
         """Make the call; called by every run."""
         values = self._constants
         if values is None:
-            values = self.arguments(tensors, numbers)[0]
+            values = (
+                tuple(self.leaves(tensors, numbers)) if self._is_flat else self.arguments(tensors, numbers)[0]
+            )
         self.function(*values)
         return []
 

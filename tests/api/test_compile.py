@@ -148,6 +148,34 @@ def test_fullgraph_shows_the_line_the_reason_and_a_hint() -> None:
     assert "os.getloadavg()" in text
     assert "unknown-function" in text
     assert "hint: " in text
+    assert "without fullgraph=True" in text
+
+
+def test_the_hints_of_fullgraph_work() -> None:
+    """Of an unknown function: what the error says can be done, done."""
+    load = stator.assume_constant_result(os.getloadavg)
+
+    def marked(x: torch.Tensor) -> torch.Tensor:
+        return x + len(load())
+
+    def given(x: torch.Tensor, load: tuple[float, ...]) -> torch.Tensor:
+        return x + len(load)
+
+    x = torch.ones(1)
+    assert stator.compile(marked, backend="native", fullgraph=True)(x).tolist() == [4.0]
+    assert stator.compile(given, backend="native", fullgraph=True)(x, os.getloadavg()).tolist() == [4.0]
+
+
+def test_fullgraph_names_the_line_of_the_users_own_file() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        return y + len(format(y.sum(), ".2f"))
+
+    with pytest.raises(stator.CaptureError) as caught:
+        stator.compile(program, backend="eager", fullgraph=True)(torch.ones(1))
+    first = str(caught.value).splitlines()[0]
+    assert "_tensor.py" in first
+    assert f"{__file__}:{program.__code__.co_firstlineno + 2}" in first
 
 
 def test_two_compiled_forms_share_no_entries() -> None:

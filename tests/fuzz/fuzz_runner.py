@@ -90,8 +90,9 @@ def outcomes(text: str, backend: str | None) -> tuple[list[Any], int]:
                 result = ("raised", chain(error))
         box = names["BOX"]
         state = [show(names["LOG"]), show(names["TABLE"]), show(names["BUFFER"]), box.uses, show(box.value)]
+        state += [show(names["LEAF"].grad), names["RECORDS"].getvalue(), torch.is_autocast_enabled("cpu")]
         drawn = (random.getstate()[1][-1], torch.get_rng_state().sum().item(), torch.is_grad_enabled())
-        seen.append((result, output.getvalue(), state, drawn, show(x)))
+        seen.append((result, output.getvalue(), state, drawn, show([x, x.grad])))
         names["LOG"].clear()
         torch.set_grad_enabled(True)
         if call == 1:

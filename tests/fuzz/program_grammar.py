@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 
 HEADER = """
-import random, time
+import io, logging, random, sys, time
 import numpy
 import torch
 from contextlib import contextmanager
@@ -44,6 +44,10 @@ def section(name):
 BOX = Box(3.0)
 WEIGHT = torch.linspace(-1, 1, 12).reshape(3, 4)
 BUFFER = torch.zeros(3, 4)
+LEAF = torch.ones(3, 4, requires_grad=True)
+RECORDS = io.StringIO()
+LOGGER = logging.Logger.manager.getLogger("generated")
+LOGGER.handlers, LOGGER.propagate, LOGGER.level = [logging.StreamHandler(RECORDS)], False, logging.INFO
 SWALLOWS = {swallows}
 """
 
@@ -56,6 +60,7 @@ POINTWISE = [
     "torch.relu({})",
     "-{}",
     "{}.clone()",
+    "({} @ WEIGHT.t() @ WEIGHT).float()",
 ]
 BINARY = ["{} + {}", "{} * {}", "{} - {}", "torch.maximum({}, {})", "torch.where({} > 0, {}, 1.0)"]
 SCALARS = ["{}.sum()", "{}.mean()", "{}.max()"]
@@ -163,6 +168,13 @@ class Writer:
                     f"LOG.append({self.scalar(names)}.item())",
                     f"y = y + {self.tensor(names)}[{self.tensor(names)} > 0].sum()",
                     "y = y + torch.rand(3, 4)",
+                    "LOGGER.info('at %s', n)",
+                    f"LOGGER.warning('value %s of %r', {self.scalar(names)}, {self.tensor(names)}.shape)",
+                    "LOGGER.debug('never')",
+                    "n = n + sys.stdout.write('text') % 2",
+                    f"({self.tensor(names)} * LEAF).sum().backward()",
+                    f"(LEAF * {self.tensor(names)}.detach()).sum().backward(); y = y + LEAF.grad",
+                    "LEAF.grad = None",
                 ]
             ),
         )
@@ -269,6 +281,9 @@ class Writer:
                     "with torch.no_grad():",
                     "with section('s'), BOX:",
                     "with torch.enable_grad():",
+                    "with torch.autocast('cpu', torch.bfloat16):",
+                    "with torch.autocast('cpu', enabled=False), torch.no_grad():",
+                    "with torch.profiler.record_function('range'):",
                 ]
             ),
         )

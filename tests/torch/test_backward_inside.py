@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -157,7 +158,27 @@ def written_before_and_after(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) 
     return a.grad.sum(), b.grad
 
 
+def freed_history(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> Any:
+    shared = (a * b).sin()
+    seen: list[str] = []
+    for _ in range(2):
+        try:
+            seen.append("before")
+            (shared * c).sum().backward()
+        except RuntimeError:
+            seen.append("caught")
+    return seen, shared
+
+
+def history_of_one_leaf(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> Any:
+    for factor in (1, 2, 3):
+        (a * factor + b).sum().backward()
+    return a.grad.sum()
+
+
 PROGRAMS = [
+    freed_history,
+    history_of_one_leaf,
     unused_leaf,
     adds_up,
     twice,
@@ -249,3 +270,37 @@ def test_an_older_gradient_stays_the_same_object() -> None:
         for _ in range(3):
             assert function(weight) is gradient
         assert kept.tolist() == [12.0, 12.0, 12.0]
+
+
+def scaled(backend: str | None) -> tuple[Any, Any]:
+    """Mixed precision with a GradScaler, which decides by the gradients whether to step."""
+    network = model("linear")
+    updates = torch.optim.SGD(network.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=2)
+
+    def step(x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        updates.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = F.cross_entropy(network(x), target)
+        scaler.scale(loss).backward()
+        scaler.step(updates)
+        scaler.update()
+        return loss.detach()
+
+    function = stator.compile(step, backend=backend) if backend is not None else step
+    seen = []
+    torch.manual_seed(1)
+    for call in range(6):
+        x = torch.randn(6, 4)
+        loss = function(x * float("inf") if call == 3 else x, torch.arange(6) % 3)
+        seen.append((loss, scaler.get_scale(), [p.detach().clone() for p in network.parameters()]))
+    return seen, function
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_a_gradient_scaler(backend: str) -> None:
+    ours, compiled = scaled(backend)
+    assert difference(ours, scaled(None)[0]) is None
+    scales = [scale for _, scale, _ in ours]
+    assert {later / scale for scale, later in itertools.pairwise(scales)} == {0.5, 1.0, 2.0}
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) > 0

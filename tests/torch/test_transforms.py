@@ -376,7 +376,7 @@ def test_gradients_outside_of_transforms_are_a_break() -> None:
         return torch.autograd.grad((x * WEIGHT).sum(), WEIGHT)
 
     def backward(x: Tensor) -> Tensor:
-        (x * WEIGHT).sum().backward()
+        (x * WEIGHT).sum().backward(inputs=[WEIGHT])
         return x + 1
 
     assert broken_at(program, torch.randn(3)).startswith("backward")

@@ -21,12 +21,23 @@ const Domain* installed_domain = &no_tensors();  // or the torch layer's
 
 int limit_of(const CompiledState& state) { return state.limit < 0 ? settings.recompile_limit : state.limit; }
 
+// What helps where a break is an error: a function that is disabled would be one, too.
+std::string hint_for_error(BreakCode code) {
+  if (code == BreakCode::kUnknownFunction)
+    return "pass what it gives as an argument, or mark it: stator.assume_constant_result if it gives the "
+           "same "
+           "in every call, stator.allow_in_graph if it works on tensors alone";
+  return reason(code).hint;
+}
+
 void raise_not_whole(const CaptureStop& stop) {
-  const BreakReason& why = reason(*stop.code);
   std::string message = "stator: the function could not be captured whole: " + text_of(stop);
+  if (const UserFrame* own = own_frame(stop); own != nullptr && own != &stop.stack.back())
+    message += ", from " + own->file + ":" + std::to_string(own->line);
   message += stack_text(stop);
-  message += std::string("\n  reason: ") + why.message;
-  if (*why.hint != '\0') message += std::string("\n  hint: ") + why.hint;
+  message += std::string("\n  reason: ") + reason(*stop.code).message;
+  if (const std::string hint = hint_for_error(*stop.code); !hint.empty()) message += "\n  hint: " + hint;
+  message += "\n  without fullgraph=True this costs a break: the code around it stays captured";
   set_capture_error("break", message);
 }
 

@@ -1,6 +1,7 @@
 // bindings/capture/report.cpp: captures and the reasons for which there are none, as Python objects.
 #include "bindings/capture/report.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "capture/engine/engine.h"
@@ -50,6 +51,14 @@ std::string source_line(const UserFrame& frame) {
 }
 
 }  // namespace
+
+const UserFrame* own_frame(const CaptureStop& stop) {
+  const auto is_own = [](const UserFrame& frame) {
+    return frame.file.find("/lib/python3") == std::string::npos;
+  };
+  const auto found = std::find_if(stop.stack.rbegin(), stop.stack.rend(), is_own);
+  return found != stop.stack.rend() ? &*found : nullptr;
+}
 
 std::string stack_text(const CaptureStop& stop) {
   std::string text;

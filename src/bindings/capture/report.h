@@ -22,6 +22,8 @@ PyObject* callee_rows(const CalleeCaptures& callees);
 
 // `code: detail (file:line)`
 std::string text_of(const CaptureStop& stop);
+// The innermost frame that belongs to no library; nullptr: there is none.
+const UserFrame* own_frame(const CaptureStop& stop);
 // The user's stack as tracebacks show it, each frame on lines of its own, innermost last.
 std::string stack_text(const CaptureStop& stop);
 

@@ -198,7 +198,6 @@ const std::unordered_set<std::string>& data_dependent() {
       "aten::set_data",
       "aten::retain_grad",
       "aten::requires_grad_",
-      "aten::_amp_foreach_non_finite_check_and_unscale_",
       "aten::record_stream",
       "aten::data",
       "aten::set_.source_Storage",

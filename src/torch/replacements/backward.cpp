@@ -44,6 +44,7 @@ class Leaves {
       for (const ir::ValueId value : ir::Graph::outputs(node)) producers_[index(value)] = &node;
     }
     find_rewritten();
+    for (const ir::Node& node : graph_.nodes()) note_freed(node);
   }
 
   // Of the inputs that get a gradient, in their order.
@@ -88,7 +89,29 @@ class Leaves {
     }
   }
 
+  // Torch frees what an earlier backward() of the function passed through, and raises when it comes there
+  // again; here the function's own handlers must see that.
+  void note_freed(const ir::Node& node) {
+    if (node.op != ir::op::kCall) return;
+    const auto operands = graph_.operands(node);
+    const auto* function = static_cast<const OpaqueFunction*>(graph_.constant(operands[0]).object.get());
+    if (!py::hasattr(function->call, "keeps_graph") || function->call.attr("keeps_graph").cast<bool>())
+      return;
+    std::vector<ir::ValueId> left;
+    graph_.for_each_value(operands[1], [&](ir::ValueId value) { left.push_back(value); });
+    left.resize(function->call.attr("roots").cast<size_t>());
+    while (!left.empty()) {
+      const ir::ValueId value = left.back();
+      left.pop_back();
+      const ir::Node* producer = producers_[index(value)];
+      const bool has_history = (graph_.value(value).flags & ir::kRequiresGrad) != 0;
+      if (producer == nullptr || !has_history || !freed_.insert(producer).second) continue;
+      graph_.for_each_use(*producer, [&](ir::ValueId used) { left.push_back(used); });
+    }
+  }
+
   void pass(const ir::Node& node) {
+    if (freed_.count(&node) != 0) refuse("backward a second time");
     if (node.op == ir::op::kRegionEnter || node.op == ir::op::kRegionExit) return;
     if (node.op == ir::op::kCall) refuse("backward through a function that is one node");
     const OperatorInfo* info = torch_operator(node.op);
@@ -125,6 +148,7 @@ class Leaves {
   std::vector<const ir::Node*> producers_;
   std::unordered_set<uint32_t> seen_;
   std::unordered_set<uint32_t> rewritten_;  // storages
+  std::unordered_set<const ir::Node*> freed_;
   std::vector<ir::ValueId> left_;
 };
 
