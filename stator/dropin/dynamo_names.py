@@ -13,6 +13,7 @@ from stator.api.numpy_functions import wrap_numpy
 from stator.backends import registry
 from stator.dropin import settings
 from stator.dropin.callers import is_program
+from stator.dropin.guard_words import in_torch_words
 from stator.dropin.optimized_modules import known_as_optimized
 from stator.dropin.replacements import Replacements
 from stator.dropin.torch_compile import sizes_by_settings
@@ -152,7 +153,7 @@ def _with_reason(guard_fail_fn: Callable[[Any], object] | None) -> Callable[[str
         return None
     from torch._dynamo.types import GuardFail
 
-    return lambda text: guard_fail_fn(GuardFail(text, None))  # type: ignore[arg-type]
+    return lambda text: guard_fail_fn(GuardFail(in_torch_words(text), None))  # type: ignore[arg-type]
 
 
 def _mark(fn: Any, mark: str) -> Any:

@@ -9,6 +9,7 @@ from stator import _capture
 from stator.api import notices, stance
 from stator.backends import invoke, registry
 from stator.backends.error_classes import choose_with
+from stator.dropin.guard_words import in_torch_words
 
 _TORCH_NAMES = {
     _capture.CaptureError: "Unsupported",
@@ -48,6 +49,9 @@ def _capture_error(kind: str, message: str) -> BaseException:
     words = torch_words(reason[1], reason[2]) if reason is not None else None
     if words is not None:
         message = f"{words}. {message}"
+    if kind == "recompile":
+        said, holds, guard = message.partition("no longer holds: ")
+        message = said + holds + in_torch_words(guard)
     if kind == "recompile" and stance.current() == "fail_on_recompile":
         message = f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {message}"
     name = "RecompileError" if kind == "recompile" else _TORCH_NAMES[_capture.CaptureError]

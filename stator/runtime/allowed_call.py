@@ -136,7 +136,8 @@ class Apply:
 
     def __init__(self, function: type) -> None:
         self.__name__ = self.__qualname__ = function.__name__
-        self.__module__ = function.__module__
+        # torch.fx writes names of torch's as they are, which would be the class itself.
+        self.__module__ = __name__ if function.__module__.split(".")[0] == "torch" else function.__module__
         self._function = weakref.ref(function)
 
     def __call__(self, *args: Any) -> Any:

@@ -5,6 +5,8 @@ import dis
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from torch.nn.modules._functions import BackwardHookFunction
+
 TRUSTED = ("torch", "math", "operator", "typing")
 """Modules whose functions are taken for what they are."""
 
@@ -16,6 +18,9 @@ def is_self_contained(function: type) -> bool:
     and variables of enclosing functions may be other ones later. What the forward keeps for the backward
     comes out of such code, too.
     """
+    if function is BackwardHookFunction:
+        # Hooks of modules look for its node in the history, where a compiler leaves one of its own.
+        return False
     return all(
         _is_trusted(getattr(function, name, None)) for name in ("forward", "backward", "setup_context")
     )

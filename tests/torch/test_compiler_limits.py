@@ -88,3 +88,39 @@ def test_fused_optimizers(backend: str, name: str) -> None:
             step()
         results.append([p.detach().clone() for p in model.parameters()])
     torch.testing.assert_close(results[0], results[1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_mask_that_selects_where_a_tensor_with_gradient_is_written(backend: str) -> None:
+    def program(x: torch.Tensor, mask: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        made = x * 2
+        made[mask] = y
+        return made + 1
+
+    mask = torch.tensor([True, False, True, False])
+    gradients = []
+    for function in (program, stator.compile(program, backend=backend)):
+        x, y = torch.arange(4.0, requires_grad=True), torch.ones(2, requires_grad=True)
+        (function(x, mask, y) * torch.arange(4.0)).sum().backward()
+        assert x.grad is not None
+        assert y.grad is not None
+        gradients.append((x.grad.tolist(), y.grad.tolist()))
+    assert gradients[0] == gradients[1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_backward_hooks_of_modules(backend: str) -> None:
+    seen: list[tuple[str, list[int]]] = []
+    model = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2))
+    for name, module in model.named_modules():
+        module.register_full_backward_hook(
+            lambda _, into, __, name=name: seen.append((name, list(into[0].shape)))
+        )
+    results = []
+    for function in (model, stator.compile(model, backend=backend)):
+        seen.clear()
+        x = torch.ones(2, 3, requires_grad=True)
+        function(x).sum().backward()
+        assert x.grad is not None
+        results.append((x.grad.tolist(), list(seen)))
+    assert results[0] == results[1]

@@ -31,6 +31,9 @@ struct Compiled : FunctionWrapper {
 
 // What a call does (compiled_call.cpp): a vectorcall.
 PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords);
+// In a hook that is told which guard failed: the function, the arguments of the call and those with names;
+// otherwise None. A PyCFunction.
+PyObject* missed_arguments(PyObject*, PyObject*);
 // Where the captures of functions go that are called while this one runs as it is.
 CalleeCaptures* callees_of(Compiled* self);
 // The domain of all captures from now on, which lives as long as the process.

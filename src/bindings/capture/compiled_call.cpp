@@ -50,10 +50,19 @@ bool is_in_error_region() {
   return flag == Py_True;
 }
 
+// A call that no capture serves, while it is said why.
+struct MissedCall {
+  PyObject* function = nullptr;
+  const Call* call = nullptr;
+};
+
+thread_local MissedCall missed_call;
+
 // Tells the user's hooks what the captures of one function do.
 class Hooks final : public CacheListener {
  public:
-  explicit Hooks(Compiled* self) : self_(self) {}
+  // `call`: the one that is made, where there is one.
+  explicit Hooks(Compiled* self, const Call* call = nullptr) : self_(self), call_(call) {}
 
   bool guard_raised() override {
     const Ref<> error = take_error();
@@ -64,6 +73,13 @@ class Hooks final : public CacheListener {
   }
 
   bool captures_again(const std::string& guard) override {
+    const MissedCall outer = std::exchange(missed_call, {self_->function, call_});
+    const bool goes_on = tell_miss(guard);
+    missed_call = outer;
+    return goes_on;
+  }
+
+  bool tell_miss(const std::string& guard) {
     if (settings.error_on_recompile || current_stance() == Stance::fail_on_recompile) {
       set_capture_error("recompile",
                         "stator: a second capture is needed, since this no longer holds: " + guard);
@@ -119,6 +135,7 @@ class Hooks final : public CacheListener {
   }
 
   Compiled* self_;
+  const Call* call_;
 };
 
 // Whether a debugger, tracer or profiler wants to see the function's own frames.
@@ -216,6 +233,21 @@ CalleeCaptures* callees_of(Compiled* self) {
   return state.callees.get();
 }
 
+PyObject* missed_arguments(PyObject*, PyObject*) {
+  const auto [function, call] = missed_call;
+  if (call == nullptr) Py_RETURN_NONE;
+  const auto positional = Ref<>::steal(PyTuple_New(call->positional));
+  const auto named = Ref<>::steal(PyDict_New());
+  if (!positional || !named) return nullptr;
+  for (Py_ssize_t i = 0; i < call->positional; i++)
+    PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(call->arguments[i]));
+  for (Py_ssize_t i = call->positional; i < call->total(); i++) {
+    PyObject* const name = PyTuple_GET_ITEM(call->keywords, i - call->positional);
+    if (PyDict_SetItem(named.get(), name, call->arguments[i]) < 0) return nullptr;
+  }
+  return PyTuple_Pack(3, function, positional.get(), named.get());
+}
+
 PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   auto* self = reinterpret_cast<Compiled*>(object);
   CompiledState& state = *self->state;
@@ -240,7 +272,7 @@ PyObject* call_compiled(PyObject* object, PyObject* const* arguments, size_t fla
     CaptureOptions options{self->backend};
     options.whole = state.whole;
     options.may_end_early = !state.whole;
-    Hooks hooks(self);
+    Hooks hooks(self, &call);
     PyObject* result = nullptr;
     OpenEnd end;
     const auto answer = state.cache.call(*installed_domain, self->function, call, options, limit_of(state),

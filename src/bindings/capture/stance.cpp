@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "bindings/capture/compiled.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -82,6 +83,8 @@ PyObject* configure(PyObject*, PyObject* arguments, PyObject* keywords) {
 PyMethodDef functions[] = {
     {"set_stance", set_stance, METH_O,
      "set_stance(name)\n--\n\nHow this thread's calls of compiled functions are treated; returns what was."},
+    {"missed_arguments", missed_arguments, METH_NOARGS,
+     "missed_arguments()\n--\n\nThe function and arguments of the call of which a guard has just failed."},
     {"set_process_stance", set_process_stance, METH_O,
      "set_process_stance(name)\n--\n\nThe same for all threads that have no stance of their own."},
     {"configure", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(configure)),

@@ -142,6 +142,8 @@ class TorchCapture final : public DomainCapture {
       guard = make_tensor_guard(tensor);
       if (!guard) return {};
       const at::Tensor& real = THPVariable_Unpack(tensor);
+      if (PyObject_HasAttrString(tensor, "_dynamo_dynamic_indices"))
+        marked_.emplace_back(name, Ref<>::share(tensor));
       auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(real, input_name(name), name, varying)));
       const TensorMeta& meta = session_->lift(real).meta;
       if (!meta.sizes.empty()) guard = make_tensor_guard(tensor, meta);
@@ -271,6 +273,7 @@ class TorchCapture final : public DomainCapture {
                                          const std::vector<std::string>& sources) override {
     const WithoutFunctionModes backends_own;
     try {
+      check_marked();
       auto program = with_parameters(backend_(session_, backend, sources), parameters_);
       return left_ ? leaving_modes(std::move(program), modes_, *left_, !left_autocast_) : std::move(program);
     } catch (py::error_already_set& error) {
@@ -283,6 +286,17 @@ class TorchCapture final : public DomainCapture {
   }
 
  private:
+  // Raises torch's error where the program fixes a size that its caller has marked as dynamic.
+  void check_marked() const {
+    if (marked_.empty()) return;
+    const shape::Context& shapes = session_->shapes();
+    py::list tensors, checks;
+    for (const auto& [name, tensor] : marked_) tensors.append(py::make_tuple(name, py::handle(tensor.get())));
+    for (size_t i = 0; i < shapes.check_count(); i++)
+      checks.append(shapes.check_text(i, shape::SymbolText::kSources));
+    imported("stator.runtime.marked_sizes").attr("check")(tensors, checks);
+  }
+
   // Python code that is run by the graph finds torch-function modes as the caller has them.
   bool runs_under_modes_of_caller(std::string& why) const {
     if (default_device() == default_device_) return true;
@@ -315,7 +329,8 @@ class TorchCapture final : public DomainCapture {
   std::unordered_set<std::string> names_;
   std::shared_ptr<Session> session_;
   ErrorPaths error_paths_;
-  std::vector<size_t> parameters_;  // outputs that are made nn.Parameters
+  std::vector<size_t> parameters_;                     // outputs that are made nn.Parameters
+  std::vector<std::pair<std::string, Ref<>>> marked_;  // arguments with marks of mark_dynamic, by their names
   bool entered_ = true;
   ThreadState thread_;  // grad and inference mode and dispatch keys, as the caller had them
   DualLevel dual_level_;

@@ -168,6 +168,20 @@ void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<
   }
 }
 
+// `x[mask] = y`, where y has a gradient: that has as many elements as the mask has true ones, so a compiler
+// cannot make the backward of it.
+void refuse_masked_gradient(const OperatorInfo& info, std::span<const c10::IValue> arguments) {
+  if (!info.name.starts_with("aten::index_put") || arguments.size() < 3 || !arguments[2].isTensor()) return;
+  if (!c10::GradMode::is_enabled() || !arguments[2].toTensor().requires_grad()) return;
+  for (const c10::IValue& index : arguments[1].toListRef()) {
+    if (!index.isTensor() || !index.toTensor().defined()) continue;
+    const at::ScalarType type = index.toTensor().scalar_type();
+    if (type == at::kBool || type == at::kByte)
+      raise_break(BreakCode::kUnsupportedOperator,
+                  info.name + " with a mask, whose gradient has a size that no compiler knows");
+  }
+}
+
 void capture(Session& session, const OperatorInfo& info, Stack* stack) {
   const size_t first = stack->size() - info.arguments;
   const std::span<const c10::IValue> arguments(stack->data() + first, info.arguments);
@@ -175,6 +189,7 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
   const bool recorded = session.unrecorded == 0;
   if (recorded && info.written != 0 && !session.changes_tensors)
     refuse_for_compilers(session, info, arguments, inference);
+  if (recorded && !session.changes_tensors) refuse_masked_gradient(info, arguments);
   if (session.following != 0 && session.following == session.unrecorded)
     check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;
