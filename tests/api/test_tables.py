@@ -3,6 +3,7 @@
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +59,42 @@ def test_callables_of_torch_exist() -> None:
     assert [name for name in missing if "cuda" not in name and name not in OLDER] == []
     methods = [row[0] for row in rows("torch/domain/callables.def", "STATOR_METHOD")]
     assert [name for name in methods if not hasattr(torch.Tensor, name) and name not in OLDER] == []
+
+
+def schema_of(name: str) -> Any:
+    """Of an operator by its full name; None if torch has none."""
+    torch = pytest.importorskip("torch")
+    namespace, _, rest = name.partition("::")
+    base, _, overload = rest.partition(".")
+    importlib.import_module("torch._prims")
+    packet = getattr(getattr(torch.ops, namespace), base, None)
+    operator = getattr(packet, overload or "default", None)
+    return None if operator is None else operator._schema
+
+
+@pytest.mark.parametrize(
+    ("table", "macro", "columns"),
+    [
+        ("core/pass/decompositions.def", "STATOR_DECOMPOSITION", (0,)),
+        ("core/pass/in_place_operators.def", "STATOR_IN_PLACE", (0, 1)),
+        ("core/pass/inverse_views.def", "STATOR_INVERSE_VIEW", (0,)),
+        ("backends/openxla/emit/rules.def", "STATOR_RULE", (0,)),
+        ("backends/openxla/emit/rules.def", "STATOR_RULE_TEMPLATE", (0,)),
+    ],
+)
+def test_operators_of_compilers_exist_in_torch(table: str, macro: str, columns: tuple[int, ...]) -> None:
+    names = {row[column] for row in rows(table, macro) for column in columns if "::" in row[column]}
+    assert names
+    assert [name for name in sorted(names) if schema_of(name) is None] == []
+
+
+def test_functions_of_decompositions_name_every_argument() -> None:
+    """The table of operators keeps the first description of one: it must be whole."""
+    text = (SOURCES / "core/pass/decomposition_functions.def").read_text()
+    found = re.findall(r'STATOR_FUNCTION\("\w+", "([^"]*)", "([^"]*)", "([^"]*)"', text)
+    assert found
+    for *operators, arguments in found:
+        for name in filter(None, operators):
+            schema = schema_of(name)
+            assert schema is not None, name
+            assert [argument.name for argument in schema.arguments] == arguments.split(","), name

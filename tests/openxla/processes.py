@@ -114,6 +114,20 @@ def in_threads() -> None:
     assert not wrong
 
 
+def behind_torch_compile() -> None:
+    """An unchanged program's torch.compile(backend="openxla")."""
+    import stator
+    import torch
+    from stator.backends.openxla.executables import counts
+
+    stator.install()
+    x = torch.ones(3, requires_grad=True)
+    torch.compile(lambda t: (t * t).sum(), backend="openxla")(x).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0] * 3
+    assert counts["programs"] == 2
+
+
 def without_jaxlib() -> None:
     sys.modules["jaxlib"] = None  # type: ignore[assignment]
     import stator

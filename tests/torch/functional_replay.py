@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
@@ -73,7 +74,8 @@ def check(program: Callable[..., Any], tree: Any, comparable: bool = True, keeps
         return "eager"
     traced_args, traced_kwargs = pytree.tree_map(fresh, tree)
     try:
-        with torch.no_grad():
+        # As captured code hears it: libraries leave out what a graph cannot have.
+        with torch.no_grad(), mock.patch.object(torch.compiler, "is_compiling", return_value=True):
             trace = st.trace(program, traced_args, traced_kwargs)
     except st.CaptureBreak:
         return "break"

@@ -25,13 +25,18 @@ LEFT_WHOLE = frozenset({"aten::bucketize.Tensor", "aten::bucketize.Scalar", "ate
 """Their decompositions read values while they are traced."""
 
 
+WIDENED = frozenset({"aten::grid_sampler_2d"})
+"""Their decompositions compute places, which 16-bit floats cannot hold: in 32 bits, as kernels do."""
+
+
 @functools.cache
 def table() -> dict[Any, Any]:
     from torch._decomp import decomposition_table
+    from torch._decomp.decompositions import pw_cast_for_opmath
 
     ruled = LEFT_WHOLE.union(_torch.stablehlo_rules())
     return {
-        op: function
+        op: pw_cast_for_opmath(function) if name_of(op) in WIDENED else function
         for op, function in decomposition_table.items()
         if isinstance(op, torch._ops.OpOverload) and name_of(op) not in ruled and not is_random(op)
     }
