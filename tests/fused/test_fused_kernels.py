@@ -63,7 +63,6 @@ def two_results(x: torch.Tensor) -> Any:
     return x, F.layer_norm(x, x.shape[-1:])
 
 
-
 def values(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     generator = torch.Generator().manual_seed(7)
     if dtype is torch.bool:
