@@ -90,11 +90,22 @@ def difference(
     return None
 
 
-def check(function: Callable[..., Any], *inputs: Any, kernels: int | None = 1, ulps: float = 8) -> None:
-    """As eager; the graph uses `kernels` kernels (None: any number of them)."""
+def check(
+    function: Callable[..., Any],
+    *inputs: Any,
+    kernels: int | None = 1,
+    ulps: float = 8,
+    exactly: bool = False,
+) -> None:
+    """As eager, `exactly` to the bit; the graph uses `kernels` kernels (None: any number of them)."""
     stator.reset()
     before = counts["uses"]
     text = difference(function, inputs, ulps)
     assert not text, text
+    if exactly:
+        with torch.no_grad():
+            mine = tensors(stator.compile(function, backend="fused")(*copy.deepcopy(inputs)))
+        kernels = None if kernels is None else 2 * kernels
+        assert all(torch.equal(a, b) for a, b in zip(mine, tensors(function(*inputs)), strict=True))
     if kernels is not None:
         assert counts["uses"] - before == kernels
