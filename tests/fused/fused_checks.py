@@ -32,9 +32,12 @@ def shared(values: list[torch.Tensor]) -> set[tuple[int, int]]:
 
 
 def value_difference(
-    got: torch.Tensor, wanted: torch.Tensor, exact: torch.Tensor | None, ulps: float
+    got: torch.Tensor, wanted: torch.Tensor, exact: torch.Tensor | None, ulps: float, coarsest: torch.dtype
 ) -> str | None:
-    """Floats may differ by rounding: as far from float64 as eager is, and a few units of the type more."""
+    """Floats may differ by rounding: as far from float64 as eager is, and a few units of the type more.
+
+    `coarsest`: of the types that the program computes in, whatever its results are.
+    """
     if not wanted.is_floating_point():
         return None if torch.equal(got, wanted) else f"{got} is not {wanted}"
     a, b = got.double(), wanted.double()
@@ -44,7 +47,7 @@ def value_difference(
     if not finite.any():
         return None
     a, b = a[finite], b[finite]
-    unit = EPSILON[wanted.dtype] * max(1.0, b.abs().max().item())
+    unit = max(EPSILON[wanted.dtype], EPSILON[coarsest]) * max(1.0, b.abs().max().item())
     allowed = ulps * unit
     reference = b
     if exact is not None and exact.shape == wanted.shape:
@@ -55,7 +58,12 @@ def value_difference(
     return None if error <= allowed else f"an error of {error}, allowed {allowed}: {got} is not {wanted}"
 
 
-def difference(function: Callable[..., Any], inputs: tuple[Any, ...], ulps: float = 8) -> str | None:
+def difference(
+    function: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    ulps: float = 8,
+    coarsest: torch.dtype = torch.float64,
+) -> str | None:
     """How two calls of the compiled function differ from eager's, in results and in what they write."""
     compiled = stator.compile(function, backend="fused")
     with torch.no_grad():
@@ -77,16 +85,27 @@ def difference(function: Callable[..., Any], inputs: tuple[Any, ...], ulps: floa
                 if facts[0] != facts[1]:
                     return f"result {i}: {facts[0]} is not {facts[1]}"
                 reference = exact[i] if i < len(exact) else None
-                if text := value_difference(a, b, reference, ulps):
+                if text := value_difference(a, b, reference, ulps, coarsest):
                     return f"result {i}: {text}"
     return None
 
 
-def check(function: Callable[..., Any], *inputs: Any, kernels: int | None = 1, ulps: float = 8) -> None:
-    """As eager; the graph uses `kernels` kernels (None: any number of them)."""
+def check(
+    function: Callable[..., Any],
+    *inputs: Any,
+    kernels: int | None = 1,
+    ulps: float = 8,
+    exactly: bool = False,
+) -> None:
+    """As eager, `exactly` to the bit; the graph uses `kernels` kernels (None: any number of them)."""
     stator.reset()
     before = counts["uses"]
     text = difference(function, inputs, ulps)
     assert not text, text
+    if exactly:
+        with torch.no_grad():
+            mine = tensors(stator.compile(function, backend="fused")(*copy.deepcopy(inputs)))
+        kernels = None if kernels is None else 2 * kernels
+        assert all(torch.equal(a, b) for a, b in zip(mine, tensors(function(*inputs)), strict=True))
     if kernels is not None:
         assert counts["uses"] - before == kernels

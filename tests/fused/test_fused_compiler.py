@@ -42,6 +42,18 @@ def test_equal_layers_are_compiled_once() -> None:
     assert compiler.counts["kernels"] - before["kernels"] == 1
 
 
+def test_what_llvm_refuses_runs_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    stator.reset()
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr(compiler.Compiler, "_compile", refuse)
+    x = torch.randn(5, 3)
+    with torch.no_grad(), pytest.warns(UserWarning, match="no such instruction"):
+        assert torch.equal(stator.compile(lambda x: x * 3.25 + 1, backend="fused")(x), x * 3.25 + 1)
+
+
 def test_options_are_refused() -> None:
     with pytest.raises(TypeError, match="takes no mode"):
         stator.compile(torch.sin, backend="fused", mode="max-autotune")

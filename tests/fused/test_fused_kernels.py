@@ -63,7 +63,6 @@ def two_results(x: torch.Tensor) -> Any:
     return x, F.layer_norm(x, x.shape[-1:])
 
 
-
 def values(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     generator = torch.Generator().manual_seed(7)
     if dtype is torch.bool:
@@ -203,3 +202,5 @@ def test_precision_where_the_program_asks_for_it() -> None:
     """A conversion rounds, also between operators of one kernel."""
     check(lambda x: (x * 1.01).to(torch.bfloat16).float() - x, values(4, 33), ulps=1)
     check(lambda x: (x * 1.01).to(torch.float16).float() - x, values(4, 33), ulps=1)
+    # So does promotion. In steps of the 16-bit type, a product that is not rounded would show.
+    check(lambda x, h: x + h * 1.01, torch.zeros(4, 33), values(4, 33).bfloat16(), ulps=1, exactly=True)

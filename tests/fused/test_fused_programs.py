@@ -188,6 +188,21 @@ def test_one_kernel_for_all_sizes(program: Callable[..., Any]) -> None:
     assert kernels[1] == kernels[-1]
 
 
+def test_parts_that_become_empty() -> None:
+    """A size is a symbol, and a part of it may have no elements, or one."""
+
+    def program(x: torch.Tensor) -> Any:
+        part = x[2:] * 2 + 1
+        return part.relu(), part.sum(-1), (x[:, 2:] * 3).sum(-1) + 1
+
+    compiled = stator.compile(program, backend="fused", dynamic=True)
+    with torch.no_grad():
+        for size in (7, 5, 9, 3, 2, 4):
+            x = torch.randn(size, size)
+            for got, wanted in zip(compiled(x), program(x), strict=True):
+                torch.testing.assert_close(got, wanted)
+
+
 def test_layouts_that_change() -> None:
     compiled = stator.compile(lambda x: F.softmax(x * 2, -1) + 1, backend="fused")
     x = torch.randn(4, 6, 8)

@@ -19,7 +19,16 @@ def addresses_of(prelude: str, texts: list[str]) -> list[int] | None:
     A text names its function KERNEL. Functions with the same text are compiled once in a process.
     """
     compiler = _compiler()
-    return None if compiler is None else compiler.addresses_of(prelude, texts)
+    if compiler is None:
+        return None
+    try:
+        return compiler.addresses_of(prelude, texts)
+    except RuntimeError as error:  # of LLVM: a processor without what a kernel needs, no memory for code
+        warnings.warn(
+            f"LLVM cannot compile the kernels of a graph ({error}): it runs as by the backend 'native'.",
+            stacklevel=2,
+        )
+        return None
 
 
 def forget_kernels() -> None:
@@ -62,6 +71,7 @@ class Compiler:
         text_log.debug("%s", module_text)
         module = self.llvm.parse_assembly(module_text)
         options = self.llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_unrolling = False  # halves the time to compile, and kernels are no slower
         builder = self.llvm.create_pass_builder(self.machine, options)
         builder.getModulePassManager().run(module, builder)
         # As an object: given the module, the session would optimise and compile it once more.

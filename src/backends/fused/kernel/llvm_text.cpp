@@ -18,7 +18,7 @@
 namespace stator::fused {
 namespace {
 
-constexpr int64_t kMaxKept = 8192;      // elements of a row that are kept between stages
+constexpr int64_t kMaxKept = 32768;     // elements that are kept between stages, on the stack of a thread
 constexpr int64_t kMaxFloatSum = 4096;  // longer sums of float32 are made in float64
 
 bool is_reduction(Op op) { return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min; }
@@ -88,7 +88,7 @@ class KernelWriter {
       row_size_ = w_.line("mul i64 " + row_size_ + ", " + extent(k_.sizes[d]));
     }
     known_row_ = known ? size : -1;
-    if (k_.reduced == 1 && known_row_ > 0 && known_row_ <= kMaxKept) keep_functions();
+    if (k_.reduced == 1 && known_row_ > 0) keep_functions();
   }
 
   // Functions whose value is wanted in more than one stage.
@@ -101,7 +101,8 @@ class KernelWriter {
       const Term& term = k_.terms[id];
       std::set<int> wanted = stages[id];
       if (is_reduction(term.op)) wanted = {stage_[id] - 1};
-      if (full_[id] && is_function(term.op) && wanted.size() > 1) {
+      const int64_t kept = static_cast<int64_t>(kept_.size() + 1) * known_row_;
+      if (full_[id] && is_function(term.op) && wanted.size() > 1 && kept <= kMaxKept) {
         kept_[id] = w_.line("alloca [" + std::to_string(known_row_) + " x " +
                             std::string(llvm_type(term.type)) + "], align 64");
         wanted = {*wanted.begin()};

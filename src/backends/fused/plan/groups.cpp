@@ -5,6 +5,7 @@
 
 #include "backends/fused/kernel/llvm_text.h"
 #include "core/ir/effects.h"
+#include "core/shape/context.h"
 
 namespace stator::fused {
 
@@ -92,11 +93,14 @@ bool Groups::computes(const ir::Node& node, const Rule& rule) const {
   const ir::Value& output = graph_.value(node.first_output);
   if (output.alias != ir::AliasKind::kFresh || output.requires_grad()) return false;
   if (!memory_.is_readable(node.first_output) || !ir::effects_of(graph_, node).removable()) return false;
-  const auto has_none = [&](ValueId id) {
-    const auto sizes = graph_.sizes(id);
-    return std::ranges::find(sizes, shape::Dim(0)) != sizes.end();
+  // Loops run at least once.
+  const auto may_be_empty = [&](ValueId id) {
+    const shape::ExprTable& exprs = graph_.shapes().exprs();
+    return std::ranges::any_of(graph_.sizes(id), [&](shape::Dim size) {
+      return size.is_expr() ? exprs[size.expr()].range.low < 1 : size.number() < 1;
+    });
   };
-  if (has_none(node.first_output)) return false;
+  if (may_be_empty(node.first_output)) return false;
   const auto strides = graph_.strides(node.first_output), sizes = graph_.sizes(node.first_output);
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (strides[d] == shape::Dim(0) && !(sizes[d] == shape::Dim(1))) return false;
@@ -106,8 +110,8 @@ bool Groups::computes(const ir::Node& node, const Rule& rule) const {
   const auto against =
       rule.kind == RuleKind::pointwise ? sizes : graph_.sizes(graph_.operands(node)[0].value);
   graph_.for_each_use(node, [&](ValueId id) {
-    readable =
-        readable && memory_.is_readable(id) && !has_none(id) && places_of(graph_.sizes(id), against, places);
+    readable = readable && memory_.is_readable(id) && !may_be_empty(id) &&
+               places_of(graph_.sizes(id), against, places);
   });
   if (!readable) return false;
   Kernel scratch;

@@ -83,8 +83,10 @@ TermId NodeTerms::operand(std::string_view name, Type type) {
   const Operand* operand = find(name);
   if (!operand) throw NotFused{};
   if (operand->kind == OperandKind::kValue) {
-    if (!graph_.value(operand->value).is_tensor()) throw NotFused{};
-    return convert(resolve_(operand->value), type);
+    const ir::Value& value = graph_.value(operand->value);
+    if (!value.is_tensor()) throw NotFused{};
+    // Promotion to a wider type is a conversion as any other.
+    return convert(value.dtype == result_dtype() ? resolve_(operand->value) : exact(name), type);
   }
   if (is_float(type)) return number(real(name, 0), type);
   if (operand->kind == OperandKind::kDouble) throw NotFused{};
