@@ -32,7 +32,7 @@ def check(graph: fx.GraphModule, captured: Captured, f: Any, arguments: Any, dyn
         fx.Interpreter(graph).run(*inputs)
         names = {"L": dict(_bound(signature, args, kwargs))}
         for text in captured.guards:
-            if _is_about_sizes(text):
+            if is_about_sizes(text):
                 bool(eval(text, names))
     produce_guards_and_solve_constraints(mode, graph, shapes, equalities, signature)
 
@@ -49,7 +49,7 @@ def _bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, An
     return found.arguments
 
 
-def _is_about_sizes(text: str) -> bool:
+def is_about_sizes(text: str) -> bool:
     """Whether a guard is a comparison of sizes; the range that every size has is none."""
     if ".size(" not in text:
         return False

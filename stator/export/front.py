@@ -56,7 +56,7 @@ def export(
         raise AssertionError("stator.export: pre_dispatch=True needs aten_graph=True")
 
     def exported(*args: Any, **kwargs: Any) -> ExportResult:
-        from stator.export import capture, constraint, signature
+        from stator.export import capture, constraint, signature, size_asserts
 
         plain = f._orig_mod if is_module(f) and hasattr(f, "_orig_mod") else innermost_fn(f)
         parameters = _signature_of(plain)
@@ -74,6 +74,7 @@ def export(
             constraint.check(graph, captured, plain, arguments, dynamic_shapes)
         if aten_graph:
             graph = signature.traced_again(graph, decomposition_table, pre_dispatch)
+        size_asserts.add(graph, captured.guards, parameters, arguments)
         if same_signature:
             graph = signature.with_signature(graph, captured, arguments, parameters)
         return ExportResult(graph, [guard_of(text, "") for text in captured.guards])

@@ -165,3 +165,37 @@ def test_inputs_of_the_graph_are_named_as_those_of_torch() -> None:
         assert [node.target for node in inputs] == ["arg0", "arg1", "arg2"]
         assert [node.name for node in inputs] == expected
         assert torch.equal(graph(*given), program(*given))
+
+
+def branches(x: torch.Tensor) -> torch.Tensor:
+    if x.shape[0] > 4:
+        return x * 2
+    return x * 3
+
+
+def reads_a_comparison(x: torch.Tensor) -> torch.Tensor:
+    return torch.scalar_tensor(x.shape[0] > 4) + x.sum()
+
+
+def compares_two(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.sum() if x.shape[0] * 2 == y.shape[0] + 1 else y.sum()
+
+
+@pytest.mark.parametrize("aten_graph", [False, True])
+@pytest.mark.parametrize(
+    ("program", "example", "served", "refused"),
+    [
+        (branches, (5,), (6,), (3,)),
+        (reads_a_comparison, (5,), (9,), (4,)),
+        (compares_two, (3, 5), (4, 7), (4, 6)),
+    ],
+)
+def test_sizes_that_lead_another_way_are_an_error(
+    program: Any, example: Any, served: Any, refused: Any, aten_graph: bool
+) -> None:
+    """The graph holds the way that the example took: for others it must not answer."""
+    module = stator.export(program, aten_graph=aten_graph)(*map(torch.ones, example)).graph_module
+    inputs = [*map(torch.ones, served)]
+    assert difference(module(*inputs), program(*inputs)) is None
+    with pytest.raises(RuntimeError, match="captured for"):
+        module(*map(torch.ones, refused))
