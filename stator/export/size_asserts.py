@@ -68,7 +68,9 @@ class _Writer:
                 return self.call(ARITHMETIC.get(type(sign)), left, right)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return self.call(operator.neg, operand)
-            case ast.Call(func=ast.Attribute(value=tensor, attr="size"), args=[ast.Constant(value=dim)]):
+            case ast.Call(
+                func=ast.Attribute(value=tensor, attr="size"), args=[ast.Constant(value=int() as dim)]
+            ):
                 return self.size(tensor, dim)
             case _:
                 return None

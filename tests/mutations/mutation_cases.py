@@ -71,9 +71,7 @@ class Twin:
 
     def state(self) -> dict[str, Any]:
         return {
-            name: value
-            for name, value in self.world.items()
-            if name not in PRELUDE and name not in NOTED
+            name: value for name, value in self.world.items() if name not in PRELUDE and name not in NOTED
         }
 
 
