@@ -34,7 +34,7 @@ std::string IrWriter::call(const std::string& function, Type type,
   std::string text = "call " + t + " @" + function + "(";
   bool first = true;
   for (const std::string& argument : arguments) {
-    text += (first ? "" : ", ") + t + " " + argument;
+    text.append(first ? "" : ", ").append(t).append(" ").append(argument);
     first = false;
   }
   return line(text + ")");

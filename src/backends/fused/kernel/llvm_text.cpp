@@ -24,6 +24,8 @@ constexpr int64_t kMaxFloatSum = 4096;  // longer sums of float32 are made in fl
 bool is_reduction(Op op) { return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min; }
 bool is_function(Op op) { return op == Op::exp || op == Op::log || op == Op::tanh || op == Op::erf; }
 
+// Texts are short and written once a kernel.
+// NOLINTBEGIN(performance-inefficient-string-concatenation)
 class KernelWriter {
  public:
   KernelWriter(const Kernel& kernel, const std::string& name) : k_(kernel), name_(name) { classify(); }
@@ -341,6 +343,8 @@ class KernelWriter {
   std::vector<std::string> accumulators_;
   std::vector<Type> accumulator_types_;
 };
+
+// NOLINTEND(performance-inefficient-string-concatenation)
 
 }  // namespace
 

@@ -42,8 +42,9 @@ void order_by_memory(Kernel& kernel) {
   if (!std::all_of(strides.begin(), strides.begin() + static_cast<ptrdiff_t>(rows), is_known)) return;
   std::vector<size_t> order(kernel.sizes.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(rows),
-                   [&](size_t a, size_t b) { return strides[a].number > strides[b].number; });
+  std::sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(rows), [&](size_t a, size_t b) {
+    return strides[a].number != strides[b].number ? strides[a].number > strides[b].number : a < b;
+  });
   permute(kernel, order);
 }
 

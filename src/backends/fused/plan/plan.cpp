@@ -151,7 +151,7 @@ Plan make_plan(const ir::Graph& graph) {
     const auto found = by_ready.find(after);
     if (found == by_ready.end()) return;
     // A group that waits for another one waits for all that the other waits for.
-    std::ranges::stable_sort(found->second, {}, waits);
+    std::ranges::sort(found->second, {}, [&](uint32_t g) { return std::pair(waits(g), g); });
     for (uint32_t g : found->second) {
       KernelPlan made = KernelMaker(graph, memory, groups, g, used_outside).make();
       if (made.stores.empty()) continue;  // nobody reads it
