@@ -47,13 +47,17 @@ def log(
 
 
 def is_enabled_for(self: logging.Logger, level: int) -> bool:
-    """In a capture, instead of `Logger.isEnabledFor`, which takes a lock to keep what it found."""
+    """In a capture, instead of `Logger.isEnabledFor`, which takes a lock to keep what it found.
+
+    What it found is kept here too: a logger of no manager is asked once, whatever its level is later.
+    """
     if self.disabled:
         return False
     known: bool | None = self._cache.get(level)  # type: ignore[attr-defined]
-    if known is not None:
-        return known
-    return self.manager.disable < level and level >= self.getEffectiveLevel()
+    if known is None:
+        known = self.manager.disable < level and level >= self.getEffectiveLevel()
+        self._cache[level] = known  # type: ignore[attr-defined]
+    return known
 
 
 def _writes_plainly(logger: logging.Logger) -> bool:

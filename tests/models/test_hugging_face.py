@@ -23,7 +23,7 @@ import stator._torch as st  # noqa: E402
     "name", ["bert", "llama_cache", "t5", "vit", "mixtral", "resnet", "clip", "patchtst"]
 )
 def test_architecture(name: str) -> None:
-    row = examine(name)
+    row = examine(name, "cpu")
     assert row["equal"]
     assert is_whole(row), row["breaks"]
     if "training" in row:

@@ -98,3 +98,55 @@ def test_a_property_that_computes_a_tensor_once(backend: str) -> None:
     assert torch.equal(compiled(x)[1], x * 4)
     assert older.doubled is not kept
     assert compiled.breaks == []
+
+
+def test_constructors_that_were_defined_under_other_names() -> None:
+    """As in torch's stand-ins for classes of CUDA, which raise."""
+
+    def refuse(cls: Any, *args: Any) -> Any:
+        raise RuntimeError(cls.__name__)
+
+    refusing = type("Refusing", (), {"__new__": refuse})
+    made = type("Made", (), {"__new__": lambda cls: object.__new__(cls), "__init__": lambda self: None})
+
+    def program(x: torch.Tensor) -> Any:
+        try:
+            refusing()
+        except RuntimeError as error:
+            x = x + len(str(error))
+        return x * 2, type(made()).__name__
+
+    compiled = stator.compile(program, backend="native", fullgraph=True)
+    for _ in range(3):
+        ours, theirs = compiled(torch.ones(2)), program(torch.ones(2))
+        assert torch.equal(ours[0], theirs[0])
+        assert ours[1] == theirs[1]
+    refusing.__new__ = staticmethod(lambda cls: object.__new__(cls))  # type: ignore[method-assign]
+    assert torch.equal(compiled(torch.ones(2))[0], program(torch.ones(2))[0])
+
+
+def test_a_frame_that_was_left_by_an_error_waits_for_nothing() -> None:
+    """The next frame may lie where it lay."""
+
+    class Refusing:
+        def __new__(cls) -> Any:
+            raise RuntimeError("no instances")
+
+    def asks() -> Any:
+        return Refusing()
+
+    def other() -> int:
+        return 2
+
+    def program(x: torch.Tensor) -> Any:
+        found = 0
+        for _ in range(4):
+            try:
+                asks()
+            except RuntimeError:
+                found += other()
+        return x * found
+
+    compiled = stator.compile(program, backend="native", fullgraph=True)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), program(torch.ones(2)))

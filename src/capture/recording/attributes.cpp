@@ -271,6 +271,10 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
     if (!dict) return false;
     make_fresh(recording, dict.get());
   }
+  if (is("__dict__") && !is_fresh(recording, owner)) {
+    PyObject* const* const slot = _PyObject_GetDictPtr(owner);
+    if (slot != nullptr && *slot == nullptr) return make_instance_dict(recording, owner);
+  }
   if (is("__dict__") || is("__class__") || is_fresh(recording, owner) || PyFunction_Check(owner)) return true;
   return stop(recording, BreakCode::kUnguardable,
               std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + Py_TYPE(owner)->tp_name);

@@ -4,6 +4,7 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
 #include "capture/policy/native_table.h"
+#include "capture/recording/attributes.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
@@ -45,6 +46,19 @@ static Sight sight_of_constructor(PyTypeObject* type) {
   return type == &PyBaseObject_Type ? Sight::nothing : Sight::everything;
 }
 
+// The functions that will be called, under whatever names they were defined.
+static bool pin_constructors(Recording& recording, PyTypeObject* type) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("__new__"),
+                                    PyUnicode_InternFromString("__init__")};
+  for (PyObject* name : names) {
+    PyObject* const found = _PyType_Lookup(type, name);
+    const bool is_python =
+        found != nullptr && (PyFunction_Check(found) || Py_IS_TYPE(found, &PyStaticMethod_Type));
+    if (is_python && !pin_class_attribute(recording, type, found, name)) return false;
+  }
+  return true;
+}
+
 bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const* arguments,
                        Py_ssize_t count) {
   // A class: what its metaclass, __new__ and __init__ do is Python code that is captured as it runs, or C
@@ -71,7 +85,8 @@ bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const
     if (!read_argument(recording, arguments[i], sight)) return false;
   }
   recording.known.constructed.insert(type);
-  return read_type(recording, type) && read_type(recording, Py_TYPE(callable));
+  return read_type(recording, type) && read_type(recording, Py_TYPE(callable)) &&
+         pin_constructors(recording, type);
 }
 
 }  // namespace stator

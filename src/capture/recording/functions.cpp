@@ -123,6 +123,8 @@ bool may_outlive(Recording& recording, PyObject* object) {
 }
 
 bool entering(Recording& recording, cpython::Frame* frame, PyObject* first_argument) {
+  // Where this frame lies another one may have been left by an error, while it waited for a result.
+  std::erase_if(recording.pending, [&](const PendingResult& result) { return result.frame == frame; });
   if (is_callback_code(frame->code)) return true;  // made here, around a callable that C code was given
   recording.stack.entered(frame);
   recording.capture.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);

@@ -203,6 +203,14 @@ bool read_object(Recording& recording, PyObject* object) {
   return true;
 }
 
+bool make_instance_dict(Recording& recording, PyObject* object) {
+  const auto dict = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
+  if (!dict) return false;
+  recording.guards.object(object).dict = dict.get();
+  pin(recording, dict.get(), {Origin::dict_of, object, {}});
+  return read_dict(recording, dict.get());
+}
+
 ObjectGuard& guard_class(Recording& recording, PyObject* object) {
   ObjectGuard& guard = recording.guards.object(object);
   const auto origin = recording.known.pinned.find(object);

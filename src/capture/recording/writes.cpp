@@ -238,8 +238,6 @@ bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* nam
   return before_plain_attribute_write(recording, owner, name, value);
 }
 
-static bool make_dict(Recording& recording, PyObject* owner, PyObject** slot);
-
 // The write of object.__setattr__ and type.__setattr__.
 bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
@@ -279,18 +277,9 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
   if (slot == nullptr) return before_write(recording, owner, "an attribute");
   if (*slot == nullptr) {
     if (value == nullptr) return true;  // raises
-    if (!make_dict(recording, owner, slot)) return false;
+    if (!make_instance_dict(recording, owner)) return false;
   }
   return before_dict_attribute_write(recording, *slot, name, value);
-}
-
-// The first attribute of an object: it gets its dictionary now. Names that were looked for before and not
-// found are in no guard but this one, that it is empty.
-static bool make_dict(Recording& recording, PyObject* owner, PyObject** slot) {
-  if (!Ref<>::steal(PyObject_GenericGetDict(owner, nullptr))) return false;
-  recording.guards.object(owner).dict = *slot;
-  pin(recording, *slot, {Origin::dict_of, owner, {}});
-  return read_dict(recording, *slot);
 }
 
 bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value) {

@@ -39,8 +39,8 @@ constexpr Replacement kReplacements[] = {
     {Of::both, records_seed, is_seed_call, CallKind::tensor, prepare_seeds},
     {Of::functions, makes_region, marks_region, CallKind::region, prepare_checkpoint_regions},
     {Of::functions, checks_hooked, is_hook_check, CallKind::tensor, prepare_hooks},
+    {Of::nothing, nullptr, marks_outermost_body, CallKind::region},  // the outermost of those that follow
     {Of::nothing, nullptr, is_body_call, CallKind::tensor, prepare_bodies},
-    {Of::nothing, nullptr, marks_outermost_body, CallKind::region},
     {Of::others, makes_parameter, is_parameter_maker, CallKind::tensor, prepare_made_parameters},
     {Of::others, calls_custom_function, nullptr, CallKind::unknown},
     {Of::others, asks_without_device, is_question_without_device, CallKind::pure, prepare_default_device},
