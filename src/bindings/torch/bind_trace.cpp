@@ -43,7 +43,6 @@ std::unique_ptr<Trace> trace(const py::object& function, const py::object& args,
   auto result = std::make_unique<Trace>();
   result->session = std::make_shared<Session>();
   Session& session = *result->session;
-  session.changes_tensors = true;  // it is replayed, not compiled
   const py::tuple flat = pytree("tree_flatten")(py::make_tuple(args, kwargs));
   py::list leaves;
   size_t position = 0;

@@ -189,7 +189,8 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
   const bool recorded = session.unrecorded == 0;
   if (recorded && info.written != 0 && !session.changes_tensors)
     refuse_for_compilers(session, info, arguments, inference);
-  if (recorded && !session.changes_tensors) refuse_masked_gradient(info, arguments);
+  const bool is_of_capture = session.ends_before_refusal != nullptr;  // other traces go to no compiler
+  if (recorded && is_of_capture && !session.changes_tensors) refuse_masked_gradient(info, arguments);
   if (session.following != 0 && session.following == session.unrecorded)
     check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;
