@@ -35,7 +35,8 @@ class NodeTerms {
   ir::DType result_dtype() const;
   Type result() const;  // what the result is computed in
 
-  // A tensor or a number, in the given type. What has the result's element type is taken before it is rounded.
+  // A tensor or a number, in the given type. What has the result's element type is taken before it is
+  // rounded.
   TermId operand(std::string_view name, Type type);
   // The same, as the tensor's own element type holds it: for comparisons and conversions.
   TermId exact(std::string_view name);
