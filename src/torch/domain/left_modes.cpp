@@ -5,6 +5,8 @@
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 
+#include "torch/domain/wrapped_program.h"
+
 namespace stator {
 namespace {
 
@@ -24,11 +26,11 @@ void set_autocast(c10::DeviceType device, const AutocastState& state) {
   at::autocast::set_autocast_dtype(device, state.dtype);
 }
 
-class LeavingModes final : public TensorProgram {
+class LeavingModes final : public WrappedProgram {
  public:
   LeavingModes(std::unique_ptr<TensorProgram> program, const ThreadModes& begin, const ThreadModes& end,
                bool keeps_casts)
-      : program_(std::move(program)),
+      : WrappedProgram(std::move(program)),
         end_(end),
         opened_(end.nesting() - begin.nesting()),
         keeps_casts_(keeps_casts && opened_ > 0) {}
@@ -37,7 +39,7 @@ class LeavingModes final : public TensorProgram {
            RunFailure& failure) const override {
     const int before = autocast_nesting();
     if (keeps_casts_) set_nesting(before + opened_);
-    if (!program_->run(inputs, bindings, outputs, failure)) {
+    if (!program().run(inputs, bindings, outputs, failure)) {
       set_nesting(before);
       if (keeps_casts_ && before == 0) at::autocast::clear_cache();
       return false;
@@ -46,17 +48,8 @@ class LeavingModes final : public TensorProgram {
     set_nesting(before + opened_);
     return true;
   }
-  bool depends_on_overlap() const override { return program_->depends_on_overlap(); }
-  bool overlaps_as_captured(PyObject* const* inputs) const override {
-    return program_->overlaps_as_captured(inputs);
-  }
-  std::string graph_text() const override { return program_->graph_text(); }
-  size_t node_count() const override { return program_->node_count(); }
-  std::vector<LineId> node_lines() const override { return program_->node_lines(); }
-  PyObject* graph_module() const override { return program_->graph_module(); }
 
  private:
-  std::unique_ptr<TensorProgram> program_;
   ThreadModes end_;
   int opened_;  // regions of autocast; negative: closed
   bool keeps_casts_;

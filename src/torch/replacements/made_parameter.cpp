@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "torch/domain/wrapped_program.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/session.h"
@@ -60,29 +61,20 @@ PyMethodDef method = {"Parameter", reinterpret_cast<PyCFunction>(reinterpret_cas
                       METH_VARARGS | METH_KEYWORDS, nullptr};
 PyObject* maker = nullptr;
 
-class WithParameters final : public TensorProgram {
+class WithParameters final : public WrappedProgram {
  public:
   WithParameters(std::unique_ptr<TensorProgram> program, std::vector<size_t> outputs)
-      : program_(std::move(program)), outputs_(std::move(outputs)) {}
+      : WrappedProgram(std::move(program)), outputs_(std::move(outputs)) {}
   bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
            RunFailure& failure) const override {
-    if (!program_->run(inputs, bindings, outputs, failure)) return false;
+    if (!program().run(inputs, bindings, outputs, failure)) return false;
     for (const size_t output : outputs_) {
       if (!set_class(outputs[output].get())) return false;
     }
     return true;
   }
-  bool depends_on_overlap() const override { return program_->depends_on_overlap(); }
-  bool overlaps_as_captured(PyObject* const* inputs) const override {
-    return program_->overlaps_as_captured(inputs);
-  }
-  std::string graph_text() const override { return program_->graph_text(); }
-  size_t node_count() const override { return program_->node_count(); }
-  std::vector<LineId> node_lines() const override { return program_->node_lines(); }
-  PyObject* graph_module() const override { return program_->graph_module(); }
 
  private:
-  std::unique_ptr<TensorProgram> program_;
   std::vector<size_t> outputs_;
 };
 
