@@ -327,7 +327,7 @@ end_frame : {
   // The frame's stack is empty; `result` is its value, or nullptr with an error set.
   if constexpr (How::kCaptures) {
     if (frame == entry && frame != recording->first_frame && result != nullptr &&
-        !before_giving(*recording, frame->previous, result))
+        !before_giving(*recording, frame, result))
       Py_CLEAR(result);
   }
   statistics.finished++;
@@ -431,7 +431,7 @@ hand_over_to_end:
 continue_in_cpython : {
   if constexpr (How::kCaptures) {
     if (frame == entry && frame != recording->first_frame && ip->opcode == Opcode::YIELD_VALUE &&
-        !before_giving(*recording, frame->previous, TOP(1)))
+        !before_giving(*recording, frame, TOP(1)))
       goto error;
   }
   cpython::give_stack(frame, sp);

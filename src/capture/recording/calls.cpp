@@ -24,6 +24,7 @@
 #include "capture/recording/late_calls.h"
 #include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
+#include "capture/recording/native_callbacks.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
@@ -142,7 +143,11 @@ static bool is_standard_stream(PyObject* object) {
   return object == PySys_GetObject("stdout") || object == PySys_GetObject("stderr");
 }
 
-static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count) {
+// By C code of the domain, which looks at what code of the program's gives it too: a sequence of some class
+// is asked for its items.
+static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count,
+                     Given given = Given::looked_at) {
+  note_use(recording, given);
   return std::all_of(arguments, arguments + count,
                      [&](PyObject* argument) { return read_deep(recording, argument); });
 }
@@ -270,7 +275,7 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
     if (const NativeCall* known = find_native_call(callable))
       return before_table_call(recording, *known, callable, nullptr, arguments, count);
   }
-  switch (recording.domain.classify(callable)) {
+  switch (const CallKind kind = recording.domain.classify(callable)) {
     case CallKind::modes:
       return may_change_modes(recording) && read_all(recording, arguments, count);
     case CallKind::pure:
@@ -280,9 +285,12 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
       return count == 0 ? read_setting(recording, callable)
                         : stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
     case CallKind::tensor:
+    case CallKind::values:
       if (self != nullptr) look_at(recording, self);
-      return read_all(recording, arguments, count);
+      return read_all(recording, arguments, count,
+                      kind == CallKind::values ? Given::made_numbers : Given::looked_at);
     case CallKind::output:
+      note_use(recording, Given::looked_at);
       return read_setting(recording, recording.domain.streams()) &&
              std::all_of(arguments, arguments + count, [&](PyObject* argument) {
                return is_standard_stream(argument) || read_deep(recording, argument);
