@@ -192,6 +192,8 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
   gather_inputs(values);
   const PlainScope plain;
   if (!program_->run(values.inputs.data(), values.bindings, values.outputs, failure)) {
+    // Out of memory: the backend says what to do about it, and the function would need the memory too.
+    if (failure.of_backend && PyErr_ExceptionMatches(PyExc_MemoryError)) failure.untouched = false;
     if (!failure.untouched) show_line(failure.line);
     return nullptr;
   }

@@ -68,7 +68,6 @@ class Executable {
     const void* data = nullptr;
     Ref<> buffer;
   };
-  Ref<> execute(PyObject* arguments) const;
   Ref<> buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew);
 
   Runtime runtime_;
