@@ -143,6 +143,34 @@ static bool is_standard_stream(PyObject* object) {
   return object == PySys_GetObject("stdout") || object == PySys_GetObject("stderr");
 }
 
+// Every run writes to it; nothing keeps it alive. Another stream that comes to lie at its address is noticed.
+static bool read_stream(Recording& recording, PyObject* stream) {
+  auto reference = Ref<>::steal(PyWeakref_NewRef(stream, nullptr));
+  if (!reference) {
+    PyErr_Clear();
+    return stop(recording, BreakCode::kUnguardable, "a stream without weak references");
+  }
+  PyObject** const field = &reinterpret_cast<PyWeakReference*>(reference.get())->wr_object;
+  recording.guards.keep(reference.get());
+  recording.guards.add(FieldGuard{field, "object", expect(stream)}, stream);
+  return true;
+}
+
+static bool read_written(Recording& recording, PyObject* const* arguments, Py_ssize_t count) {
+  return std::all_of(arguments, arguments + count, [&](PyObject* argument) {
+    return is_standard_stream(argument) ? read_stream(recording, argument) : read_deep(recording, argument);
+  });
+}
+
+// What the function is bound to that writes: a partial with the stream, or a plain function.
+static bool read_bound_stream(Recording& recording, PyObject* callable) {
+  PyObject* const make = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  if (make == nullptr || !is_partial(make)) return true;
+  const auto given = Ref<>::steal(PyObject_GetAttrString(make, "args"));
+  return given && PyTuple_Check(given.get()) &&
+         read_written(recording, PySequence_Fast_ITEMS(given.get()), PyTuple_GET_SIZE(given.get()));
+}
+
 // By C code of the domain, which looks at what code of the program's gives it too: a sequence of some class
 // is asked for its items.
 static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count,
@@ -291,10 +319,8 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
                       kind == CallKind::values ? Given::made_numbers : Given::looked_at);
     case CallKind::output:
       note_use(recording, Given::looked_at);
-      return read_setting(recording, recording.domain.streams()) &&
-             std::all_of(arguments, arguments + count, [&](PyObject* argument) {
-               return is_standard_stream(argument) || read_deep(recording, argument);
-             });
+      return read_setting(recording, recording.domain.streams()) && read_bound_stream(recording, callable) &&
+             read_written(recording, arguments, count);
     case CallKind::reads:
       return stop(recording, BreakCode::kReadsMemory, text_of_call(callable));
     case CallKind::asks_gradient: {
