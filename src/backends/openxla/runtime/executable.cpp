@@ -17,17 +17,6 @@ namespace {
 // The alignment of memory that XLA takes as it is: its own allocators', which compiled code may rely on.
 uintptr_t alignment_on(at::Device place) { return place.is_cpu() ? 64 : 256; }
 
-// The stream that torch works on, by the number that DLPack gives it; None on the CPU, which has none.
-Ref<> stream_on(at::Device place) {
-  if (place.is_cpu()) return Ref<>::share(Py_None);
-  const c10::impl::VirtualGuardImpl guard(place.type());
-  void* const handle = guard.getStream(place).native_handle();
-  // The default stream is 0 to CUDA, but 1 in DLPack, where 0 would mean that there is none.
-  PyObject* number = handle ? PyLong_FromVoidPtr(handle) : PyLong_FromLong(1);
-  if (!number) throw py::error_already_set();
-  return Ref<>::steal(number);
-}
-
 Border border_of(const ir::Graph& graph, ir::ValueId id) {
   Border border;
   border.dtype = static_cast<at::ScalarType>(graph.value(id).dtype);
@@ -191,8 +180,7 @@ Executable::~Executable() {
   for (Kept& kept : kept_) (void)kept.buffer.release();
 }
 
-// `anew`: it crosses now, though the same memory crossed before.
-Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew) {
+Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
   const Border& border = inputs_[i];
   if (tensor.scalar_type() != border.dtype || tensor.sizes() != border.sizes) {
     std::ostringstream message;
@@ -210,7 +198,7 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool
   const bool shared = lies_as(tensor, border);
   if (shared) {
     // While the storage lives, its address means the same memory.
-    if (!anew && kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
+    if (kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
         kept.storage._unsafe_get_target() == tensor.storage().unsafeGetStorageImpl())
       return kept.buffer;
   } else {
@@ -218,7 +206,7 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool
     tensor = compact.copy_(tensor);
   }
   const Ref<> capsule = capsule_of(tensor, border);
-  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), stream};
+  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), Py_None};
   const WithoutJax hidden;
   Ref<> buffer =
       explained_result(runtime_, PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));
@@ -234,16 +222,13 @@ std::optional<std::vector<at::Tensor>> Executable::run(std::vector<at::Tensor> i
   if (inputs.size() != inputs_.size())
     throw std::invalid_argument("an XLA program got another number of inputs");
   const at::NoGradGuard no_gradients;
-  const Ref<> stream = stream_on(runtime_.place);
-  const bool ordered = stream.get() != Py_None;
-  // Without inputs nothing orders the run behind torch's work.
-  if (ordered && inputs.empty())
-    c10::impl::VirtualGuardImpl(runtime_.place.type()).synchronizeDevice(runtime_.place.index());
   const Ref<> arguments = checked(PyList_New(static_cast<Py_ssize_t>(inputs.size())));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i),
-                    buffer_of(i, inputs[i], stream.get(), ordered && i == 0).release());
+    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), buffer_of(i, inputs[i]).release());
   }
+  // After the copies that inputs needed.
+  if (!runtime_.place.is_cpu())
+    c10::impl::VirtualGuardImpl(runtime_.place.type()).synchronizeDevice(runtime_.place.index());
   const Ref<> results =
       explained_result(runtime_, PyObject_CallOneArg(runtime_.execute.get(), arguments.get()));
   static PyObject* const disassemble = PyUnicode_InternFromString("disassemble_into_single_device_arrays");
@@ -259,7 +244,7 @@ std::optional<std::vector<at::Tensor>> Executable::run(std::vector<at::Tensor> i
   const auto capsule_at = [&](size_t i) {
     PyObject* shards = PySequence_Fast_GET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i));
     const Ref<> buffer = checked(PySequence_GetItem(shards, 0));
-    PyObject* const given[] = {buffer.get(), stream.get()};
+    PyObject* const given[] = {buffer.get(), Py_None};
     return explained_result(runtime_, PyObject_Vectorcall(runtime_.to_dlpack.get(), given, 2, nullptr));
   };
   if (tells_if_valid_) {
