@@ -9,7 +9,7 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
-#include "capture/objects/function_parts.h"
+#include "capture/guards/function_parts.h"
 #include "capture/recording/argument_functions.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"

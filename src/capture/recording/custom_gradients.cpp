@@ -88,8 +88,8 @@ bool before_class_call(Recording& recording, PyObject* owner) {
 bool before_followed_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count) {
   PyObject* apply = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
-  for (const Written& written : recording.journal.written()) {
-    if (written.kind == Written::Kind::type || written.kind == Written::Kind::slot)
+  for (const auto& written : recording.journal.written()) {
+    if (written->is_seen_by_lookups())
       return stop(recording, BreakCode::kAutogradFunction,
                   name_of(apply) + ": it might read an attribute that was written");
   }
