@@ -17,14 +17,16 @@ class Traits:
     """Each node runs in its place in every run: numbers read off tensors (`item`), `print`, `backward()`."""
     changes_tensors: bool = False
     """Nodes that change what a tensor is (`requires_grad_`, `.data =`, resizing) run in their order."""
+    records: bool = False
+    """Of an engine: its work on CUDA can be recorded in CUDA graphs."""
 
 
 PLAIN = Traits()
 
 
-def replayed(engine: str) -> Traits:
+def replayed(engine: str, records: bool = False) -> Traits:
     """Of a program of the engine's own: it runs whatever a capture may hold."""
-    return Traits(engine, runs_python=True, changes_tensors=True)
+    return Traits(engine, runs_python=True, changes_tensors=True, records=records)
 
 
 def traits_of(backend: Any) -> Traits:
