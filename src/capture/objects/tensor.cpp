@@ -5,7 +5,6 @@
 #include "capture/program/description.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
-#include "capture/recording/tensor_classes.h"
 
 namespace stator {
 namespace {
@@ -18,10 +17,11 @@ bool describe_attributes(Description& description, size_t step, PyObject* tensor
 }
 
 bool describe_tensor(Description& description, size_t step, PyObject* tensor) {
+  Recording& recording = description.recording;
   // An instance of a class of the program's is made one after the run.
   Ref<> own_class;
-  if (is_fresh(description.recording, tensor) && is_tensor_subclass(Py_TYPE(tensor))) {
-    if (!read_type(description.recording, Py_TYPE(tensor))) return false;
+  if (is_fresh(recording, tensor) && recording.domain.is_class_of_program(Py_TYPE(tensor))) {
+    if (!read_type(recording, Py_TYPE(tensor))) return false;
     own_class = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
   }
   const size_t output = description.add_output(tensor);
