@@ -18,19 +18,47 @@ namespace stator {
 // What a C function may do, as far as the domain knows it.
 enum class CallKind : uint8_t {
   unknown,
-  pure,           // reads its arguments and nothing else
-  tensor,         // operators on tensors: the dispatcher records them
-  values,         // makes a tensor of the values in its arguments, those of tensors that are not recorded too
-  setting,        // gives a setting of the process, which a guard asks for again
-  modes,          // changes the thread's modes, which the domain records and undoes
-  lasting_mode,   // the same, for one that a program may leave changed: Domain::lasting_modes
-  reads,          // looks at values that only a run has: cannot be captured
-  asks_gradient,  // writes the attribute `requires_grad` of its first argument
-  forward,        // bound to a class: calls its Python function `forward` with a new object and the arguments
-  autograd,       // the same, and adds to the history of gradients
-  region,         // begins or ends code that backward runs once more
-  output,         // writes to a standard stream, in its place among the operators: see Domain::streams
-  script,         // a scripted function that would add to the history of gradients: cannot be captured
+  pure,              // reads its arguments and nothing else
+  tensor,            // operators on tensors: the dispatcher records them
+  values,            // makes a tensor of the values in its arguments, those of tensors that are not recorded
+                     // too
+  setting,           // gives a setting of the process, which a guard asks for again
+  modes,             // changes the thread's modes, which the domain records and undoes
+  lasting_mode,      // the same, for one that a program may leave changed: Domain::lasting_modes
+  refused,           // cannot be captured
+  writes_attribute,  // of its first argument, a tensor: the second one, or True
+  calls_class,       // bound to a class: calls its Python function `forward` with a new object and the
+                     // arguments
+  calls_as_one,      // the same, and the call is one node: DomainCapture::followed_call
+  region,            // begins or ends code that backward runs once more
+  output,            // writes to a standard stream, in its place among the operators: see Domain::streams
+};
+
+// What a capture shall do with a call.
+struct CallPolicy {
+  constexpr CallPolicy(CallKind kind) : kind(kind) {}
+  // Ends the capture with this reason.
+  static constexpr CallPolicy refuse(BreakCode reason) {
+    CallPolicy policy(CallKind::refused);
+    policy.reason = reason;
+    return policy;
+  }
+  static constexpr CallPolicy write_attribute(const char* name) {
+    CallPolicy policy(CallKind::writes_attribute);
+    policy.attribute = name;
+    return policy;
+  }
+  // `reason`: why, where it cannot be one node.
+  static constexpr CallPolicy call_as_one(BreakCode reason) {
+    CallPolicy policy(CallKind::calls_as_one);
+    policy.reason = reason;
+    return policy;
+  }
+  bool operator==(CallKind other) const { return kind == other; }
+
+  CallKind kind;
+  BreakCode reason = BreakCode::kUnknownFunction;
+  const char* attribute = nullptr;
 };
 
 // What one input tensor looked like; checked on every later call.
@@ -85,8 +113,8 @@ class TensorProgram {
   virtual bool overlaps_as_captured(PyObject* const* /*inputs*/) const { return true; }
   virtual std::string graph_text() const = 0;
   virtual size_t node_count() const = 0;
-  // For each node the line of the user's code that it comes from; empty where that is not kept.
-  virtual std::vector<LineId> node_lines() const { return {}; }
+  // For each node the line of the user's code that it comes from.
+  virtual std::vector<LineId> node_lines() const = 0;
   // The graph as Python backends receive it (borrowed); nullptr where none was made.
   virtual PyObject* graph_module() const { return nullptr; }
 };
@@ -133,8 +161,8 @@ class DomainCapture {
     why = "there are no tensors";
     return {};
   }
-  // Makes a call of a function with a gradient of its own (CallKind::autograd), whose forward is followed
-  // meanwhile, one node. Nothing: an error is set, or `why` says why it cannot be.
+  // Makes a call of CallKind::calls_as_one, whose Python function is followed meanwhile, one node. Nothing:
+  // an error is set, or `why` says why it cannot be.
   virtual Ref<> followed_call(PyObject* /*function*/, PyObject* /*arguments*/, std::string& why) {
     why = "there are no tensors";
     return {};
@@ -187,6 +215,9 @@ class Domain {
   // The Python package of the domain, whose functions load parts of it when they are first needed.
   virtual const char* package() const { return ""; }
   virtual bool is_tensor(PyObject* object) const = 0;
+  // Whether this class of a tensor is one of the program's. Its methods are called by C code, and its
+  // instances come out of a run as plain tensors.
+  virtual bool is_class_of_program(PyTypeObject* type) const = 0;
   // Objects of the domain that never change: dtypes, devices, sizes.
   virtual bool is_immutable(PyObject* object) const = 0;
   // The sizes that become symbols, given those that changed: the program may have marked its tensors.
@@ -212,8 +243,9 @@ class Domain {
   // Python code that the domain's C code calls in place of an operator: with dictionaries which it made for
   // that call; what it gives is the result.
   virtual bool answers_for_operators(const PyCodeObject* /*code*/) const { return false; }
-  virtual CallKind classify(PyObject* callable) const = 0;
-  // CallKind::forward and autograd: the function of the class whose first argument C code makes for it.
+  virtual CallPolicy classify(PyObject* callable) const = 0;
+  // CallKind::calls_class and calls_as_one: the function of the class whose first argument C code makes for
+  // it.
   virtual const char* takes_new_object(PyObject* /*owner*/) const { return "forward"; }
   // A function without arguments that says of what kind the standard streams are; what it answers is guarded
   // where a call of CallKind::output is captured. Borrowed.
@@ -241,6 +273,8 @@ class Domain {
   virtual std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>&) const { return nullptr; }
   // The modes that change what operators do, in one word; part of every capture's guards.
   virtual uint64_t modes() const = 0;
+  // What they are, for a guard that failed.
+  virtual const char* modes_in_words() const { return "modes"; }
   // The bits of it in which a program may leave the thread changed; others are as before when it ends.
   virtual uint64_t lasting_modes() const { return 0; }
   // Whether captures can be made in the thread's present modes. They may end: a function that is called under

@@ -11,6 +11,7 @@ class EmptyProgram final : public TensorProgram {
   }
   std::string graph_text() const override { return {}; }
   size_t node_count() const override { return 0; }
+  std::vector<LineId> node_lines() const override { return {}; }
 };
 
 class EmptyCapture final : public DomainCapture {
@@ -28,12 +29,13 @@ class EmptyCapture final : public DomainCapture {
 class NoTensors final : public Domain {
  public:
   bool is_tensor(PyObject*) const override { return false; }
+  bool is_class_of_program(PyTypeObject*) const override { return false; }
   bool is_immutable(PyObject*) const override { return false; }
   uint64_t marked_sizes(PyObject*, uint64_t) const override { return 0; }
   bool is_symbolic(PyObject*) const override { return false; }
   Ref<> in_place_of(PyObject*) const override { return {}; }
   bool runs_plainly(PyCodeObject*) const override { return false; }
-  CallKind classify(PyObject*) const override { return CallKind::unknown; }
+  CallPolicy classify(PyObject*) const override { return CallKind::unknown; }
   bool attribute_is_captured(PyObject*, PyObject*) const override { return false; }
   std::unique_ptr<TensorGuard> guard(PyObject*) const override { return nullptr; }
   uint64_t modes() const override { return 0; }

@@ -81,3 +81,31 @@ def test_no_header_of_ours_hides_one_of_torch() -> None:
     assert ours
     roots = (include, include / "torch" / "csrc" / "api" / "include")
     assert not [path for path in ours if any((root / path).exists() for root in roots)]
+
+
+def folders_included() -> dict[str, set[str]]:
+    """For each folder of src/capture, or file beside them, the others that it includes."""
+    capture = ROOT / "src" / "capture"
+    found: dict[str, set[str]] = {}
+    for path in capture.rglob("*.*"):
+        if path.suffix not in {".h", ".c", ".cpp", ".inc", ".def"}:
+            continue
+        here = path.relative_to(capture).parts[0].removesuffix(".cpp").removesuffix(".h")
+        included = re.findall(r'^\s*#\s*include\s+"capture/([^"]+)"', path.read_text(), re.MULTILINE)
+        # The opcode table is a list of names, in which the tables of each Python are written.
+        headers = [name for name in included if name != "bytecode/opcodes.def"]
+        others = {name.split("/")[0].removesuffix(".h") for name in headers}
+        found.setdefault(here, set()).update(others - {here})
+    return found
+
+
+def test_folders_of_the_capture_layer_form_no_circle() -> None:
+    """A folder that is part of a circle can neither be read nor changed by itself."""
+    left = folders_included()
+    assert {"interpreter", "recording", "objects", "program"} <= set(left)
+    while True:
+        lowest = {name for name, others in left.items() if not others & set(left)}
+        if not lowest:
+            break
+        left = {name: others for name, others in left.items() if name not in lowest}
+    assert not left, f"these folders include each other: {left}"

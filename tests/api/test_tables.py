@@ -98,3 +98,28 @@ def test_functions_of_decompositions_name_every_argument() -> None:
             schema = schema_of(name)
             assert schema is not None, name
             assert [argument.name for argument in schema.arguments] == arguments.split(","), name
+
+
+def test_every_kind_of_object_has_its_file_and_every_file_its_row() -> None:
+    table = [row for row in rows("capture/objects/objects.def", "OBJECT_KIND") if row[0] != "kind"]
+    listed = {file: kind for kind, file in table}
+    folder = SOURCES / "capture/objects"
+    for file, kind in listed.items():
+        assert f"struct {kind} " in (folder / f"{file}.h").read_text(), file
+        assert (folder / f"{file}.cpp").exists(), file
+    defined = {path.stem for path in folder.glob("*.h") if "static bool includes(" in path.read_text()}
+    assert defined == set(listed)
+
+
+TORCH_WORDS = r"requires_grad|autograd|asks_gradient|\bscript"
+
+
+def test_the_capture_layer_knows_no_word_of_torch() -> None:
+    """What torch means by its names is said by the domain."""
+    found = [
+        f"{path.relative_to(SOURCES)}: {line.strip()}"
+        for path in (SOURCES / "capture").rglob("*.*")
+        for line in path.read_text().splitlines()
+        if re.search(TORCH_WORDS, line.split("//")[0], re.IGNORECASE)
+    ]
+    assert found == []

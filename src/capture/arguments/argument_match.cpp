@@ -2,7 +2,7 @@
 #include "capture/arguments/argument.h"
 #include "capture/arguments/plain_dict.h"
 #include "capture/guards/guard.h"
-#include "capture/objects/function_parts.h"
+#include "capture/guards/function_parts.h"
 
 namespace stator {
 

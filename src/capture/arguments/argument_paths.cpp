@@ -2,7 +2,7 @@
 #include "capture/arguments/argument_paths.h"
 
 #include "capture/arguments/plain_dict.h"
-#include "capture/objects/function_parts.h"
+#include "capture/guards/function_parts.h"
 
 namespace stator {
 

@@ -22,6 +22,13 @@ inline Ref<> module_attribute(const char* module, const char* name) {
   return Ref<>::steal(found ? PyObject_GetAttrString(found.get(), name) : nullptr);
 }
 
+// A type; borrowed, and kept for good. nullptr: there is none.
+inline PyTypeObject* type_in_module(const char* module, const char* name) {
+  Ref<> found = module_attribute(module, name);
+  if (!found) PyErr_Clear();
+  return reinterpret_cast<PyTypeObject*>(found.release());
+}
+
 }  // namespace stator
 
 #endif

@@ -3,10 +3,20 @@
 #define STATOR_CAPTURE_CPYTHON_REFERENTS_H
 
 #include <string_view>
+#include <vector>
 
 #include "capture/cpython/python.h"
 
 namespace stator::cpython {
+
+// Adds all that it holds; borrowed.
+inline void add_referents(PyObject* object, std::vector<PyObject*>& found) {
+  const visitproc add = [](PyObject* referent, void* list) {
+    static_cast<std::vector<PyObject*>*>(list)->push_back(referent);
+    return 0;
+  };
+  if (Py_TYPE(object)->tp_traverse != nullptr) Py_TYPE(object)->tp_traverse(object, add, &found);
+}
 
 // The mapping behind a view of it: types.MappingProxyType, or a dictionary's keys, values or items. Borrowed.
 inline PyObject* mapping_of_view(PyObject* view) {

@@ -21,14 +21,9 @@
 #include "capture/interpreter/interpreter.h"
 #include "capture/interpreter/names.h"
 #include "capture/interpreter/operators.h"
+#include "capture/interpreter/recorder.h"
 #include "capture/interpreter/specialised.h"
 #include "capture/interpreter/statements.h"
-#include "capture/recording/capture_stop.h"
-#include "capture/recording/functions.h"
-#include "capture/recording/instructions.h"
-#include "capture/recording/known_objects.h"
-#include "capture/recording/native_callbacks.h"
-#include "capture/recording/recording.h"
 
 namespace stator {
 
@@ -122,7 +117,8 @@ template <class How>
 bool attend(PyThreadState* thread, [[maybe_unused]] cpython::EvalBreaker breaker) {
   if constexpr (How::kCaptures) {
     if (!stator_wants_more_than_gil(thread)) return true;
-    return stop(*thread_context.recording, BreakCode::kAsynchronousEvent);
+    recorder::stop(*thread_context.recording, BreakCode::kAsynchronousEvent);
+    return false;
   }
   return give_attention(thread);
 }
@@ -183,20 +179,20 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   } while (0)
 #define POP() (*--sp)
 #define TOP(n) (sp[-(n)])
-#define DISPATCH()                                                     \
-  do {                                                                 \
-    if constexpr (How::kCountsInstructions) {                          \
-      if (budget >= 0 && budget-- == 0) goto hand_over_at_limit;       \
-    }                                                                  \
-    cpython::stand_on(frame, ip->at);                                  \
-    if constexpr (How::kCaptures) {                                    \
-      if (!before_instruction(*recording, *ip, frame, sp)) goto error; \
-    }                                                                  \
-    if constexpr (How::kServesSegments) {                              \
-      if (look) goto look_for_segment;                                 \
-      look = code->is_break(ip);                                       \
-    }                                                                  \
-    goto* labels[static_cast<int>(ip->opcode)];                        \
+#define DISPATCH()                                                                             \
+  do {                                                                                         \
+    if constexpr (How::kCountsInstructions) {                                                  \
+      if (budget >= 0 && budget-- == 0) goto hand_over_at_limit;                               \
+    }                                                                                          \
+    cpython::stand_on(frame, ip->at);                                                          \
+    if constexpr (How::kCaptures) {                                                            \
+      if (recorder::before_instruction(*recording, *ip, frame, sp) != Outcome::ok) goto error; \
+    }                                                                                          \
+    if constexpr (How::kServesSegments) {                                                      \
+      if (look) goto look_for_segment;                                                         \
+      look = code->is_break(ip);                                                               \
+    }                                                                                          \
+    goto* labels[static_cast<int>(ip->opcode)];                                                \
   } while (0)
 #define NEXT()  \
   do {          \
@@ -249,9 +245,9 @@ enter_frame:
   }
   ip = code->at_unit(cpython::next_unit(frame));
   if constexpr (How::kCaptures) {
-    recording->fewest_levels = std::min(recording->fewest_levels, cpython::python_recursion(thread));
-    if (!entering(*recording, frame, first_argument(frame))) goto error;
-    if (ip == code->instructions.data()) bound(*recording, frame);
+    if (recorder::enter(*recording, frame, first_argument(frame), ip == code->instructions.data(),
+                        cpython::python_recursion(thread)) != Outcome::ok)
+      goto error;
   }
   if constexpr (How::kCountsInstructions) budget = thread_context.instruction_limit;
   DISPATCH();
@@ -274,7 +270,7 @@ enter_frame:
 // ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
-  if constexpr (How::kCaptures) note_error(*recording);
+  if constexpr (How::kCaptures) recorder::note_error(*recording);
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report
   // a call.
@@ -284,7 +280,7 @@ error:
 unwind : {
   const Handler* handler = code->handler_at(ip->at);
   if constexpr (How::kCaptures) {
-    if (recording->stopped.happened())
+    if (recorder::has_stopped(*recording))
       handler = nullptr;  // not the program's exception: no handler of it sees it
   }
   raise_at_entry = false;
@@ -326,8 +322,8 @@ leave_by_error:
 end_frame : {
   // The frame's stack is empty; `result` is its value, or nullptr with an error set.
   if constexpr (How::kCaptures) {
-    if (frame == entry && frame != recording->first_frame && result != nullptr &&
-        !before_giving(*recording, frame, result))
+    if (frame == entry && result != nullptr &&
+        recorder::before_giving(*recording, frame, result) != Outcome::ok)
       Py_CLEAR(result);
   }
   statistics.finished++;
@@ -419,7 +415,7 @@ hand_over_for_reason:
   statistics.by_reason[static_cast<size_t>(reason)]++;
 hand_over:
   if constexpr (How::kCaptures) {
-    stop(*recording, BreakCode::kOpcode, "the frame was handed over");
+    recorder::stop(*recording, BreakCode::kOpcode, "the frame was handed over");
     goto error;
   }
   // CPython takes the frame at this instruction and runs it to its end.
@@ -430,8 +426,8 @@ hand_over_to_end:
   statistics.finished++;
 continue_in_cpython : {
   if constexpr (How::kCaptures) {
-    if (frame == entry && frame != recording->first_frame && ip->opcode == Opcode::YIELD_VALUE &&
-        !before_giving(*recording, frame, TOP(1)))
+    if (frame == entry && ip->opcode == Opcode::YIELD_VALUE &&
+        recorder::before_giving(*recording, frame, TOP(1)) != Outcome::ok)
       goto error;
   }
   cpython::give_stack(frame, sp);
@@ -440,7 +436,7 @@ continue_in_cpython : {
   result = leave_to_cpython(thread, frame);
   if constexpr (How::kCaptures) {
     // One that C code asked for, to resume it later, comes back through no instruction.
-    if (ip->opcode == Opcode::RETURN_GENERATOR && result != nullptr) make_fresh(*recording, result);
+    if (ip->opcode == Opcode::RETURN_GENERATOR && result != nullptr) recorder::made(*recording, result);
   }
   if (frame == entry) goto leave;
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);

@@ -6,53 +6,52 @@
 #ifndef STATOR_CAPTURE_PROGRAM_EFFECTS_H
 #define STATOR_CAPTURE_PROGRAM_EFFECTS_H
 
+#include <functional>
 #include <vector>
 
-#include "capture/program/rebuild.h"
+#include "capture/program/description.h"
 
 namespace stator {
 
+// What a write puts there, as this call has made it.
+class FinalValues {
+ public:
+  static constexpr size_t kNothing = SIZE_MAX - 1;
+  FinalValues(const std::vector<size_t>& steps, const std::vector<Ref<>>& made)
+      : steps_(steps), made_(made) {}
+  size_t size() const { return steps_.size(); }
+  // Borrowed; nullptr: nothing is there in the end.
+  PyObject* operator[](size_t i) const { return steps_[i] != kNothing ? made_[steps_[i]].get() : nullptr; }
+
+ private:
+  const std::vector<size_t>& steps_;
+  const std::vector<Ref<>>& made_;
+};
+
 class Effects {
  public:
-  // Reads the final values. Before the journal is rolled back: what is written goes to `rebuild` later, in
+  // Makes the write; false with an error set.
+  using Apply = std::function<bool(PyObject* target, const FinalValues& values)>;
+
+  // Reads the final values. Before the journal is rolled back: what is written goes to the rebuild later, in
   // describe().
   bool collect(const Journal& journal, const Recording& recording);
+  // One write; asked for by what was noted of the object (Written::collect).
+  void add(PyObject* target, std::vector<Ref<>> finals, Apply apply);
   // False: stopped.
-  bool describe(Rebuild& rebuild, Rebuild::Capture& capture);
+  bool describe(Description& description);
   // False with an error set. `values` are those that the rebuild made.
   bool apply(const std::vector<Ref<>>& values, PyObject* const* arguments) const;
   size_t size() const { return effects_.size(); }
 
  private:
-  static constexpr size_t kNothing = SIZE_MAX - 1;
-  enum class Kind : uint8_t {
-    set_key,     // dictionary
-    remove_key,  // dictionary, if it is there
-    replace,     // the whole contents of a dictionary, list or set
-    set_index,   // list
-    append,      // list: several items
-    add,         // set
-    discard,     // set
-    push,        // deque, to the right
-    push_left,   // deque
-    set_cell,
-    set_slot,
-    set_class_attribute,
-  };
   struct Effect {
-    Kind kind;
-    PyObject* target = nullptr;                // pinned: the guards prove it; or found by path
-    ArgumentPath path;                         // of a container of the arguments, where there is no target
-    Ref<> key;                                 // key, index or descriptor
-    std::vector<Ref<>> finals;                 // until describe()
-    std::vector<size_t> values;                // steps of the rebuild; kNothing: it is emptied
-    std::optional<cpython::SetLayout> layout;  // replace of a set
+    PyObject* target = nullptr;  // pinned: the guards prove it; or found by path
+    ArgumentPath path;           // of a container of the arguments, where there is no target
+    std::vector<Ref<>> finals;   // until describe()
+    std::vector<size_t> values;  // steps of the rebuild, or FinalValues::kNothing
+    Apply apply;
   };
-  void note(Kind kind, PyObject* target, PyObject* key, std::vector<Ref<>> finals);
-  void collect_keys(const Written& written, const Recording& recording);
-  void collect_moved_keys(const Written& written, const Recording& recording);
-  void collect_class(const Written& written, const Recording& recording);
-  bool apply_one(const Effect& effect, PyObject* target, const std::vector<Ref<>>& values) const;
 
   std::vector<Effect> effects_;
 };

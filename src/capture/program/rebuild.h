@@ -1,14 +1,17 @@
 // capture/program/rebuild.h: how the objects that a captured function made, and that outlive it, are made
 // again on every call.
+//
+// Each object is a step. What it takes to make one is said once by its kind (capture/objects/) through a
+// Description, as functions for the passes in which make() goes over the steps: an object that may contain
+// itself is begun empty and filled when all are there, one that never changes is made whole of its parts,
+// and iterators come last, when what they walk through is complete.
 #ifndef STATOR_CAPTURE_PROGRAM_REBUILD_H
 #define STATOR_CAPTURE_PROGRAM_REBUILD_H
 
-#include <optional>
-#include <unordered_map>
+#include <functional>
 #include <vector>
 
-#include "capture/arguments/argument_paths.h"
-#include "capture/recording/recording.h"
+#include "capture/cpython/ref.h"
 
 namespace stator {
 
@@ -16,112 +19,41 @@ namespace stator {
 // may contain each other.
 class Rebuild {
  public:
-  // While a capture is described.
-  struct Capture {
-    Recording& recording;
-    std::vector<PyObject*>& tensors;  // receives the outputs that the tensor program must have (borrowed)
-    std::unordered_map<PyObject*, size_t> made;
-    std::unordered_map<PyObject*, size_t> owners;  // of dictionaries of attributes: the instance's step
-    size_t inside = 0;                             // of so many objects lies what is described
+  // What step i stands for, by its number.
+  using Values = std::vector<Ref<>>;
+  // What a call brings.
+  struct Given {
+    const std::vector<Ref<>>& tensors;  // outputs of the tensor program
+    PyObject* const* arguments;
   };
-  static constexpr size_t kStopped = SIZE_MAX;
-  // Where the part of the arguments stands that this object stands for, read or not; nothing: it is none.
-  static std::optional<ArgumentPath> path_behind(const Recording& recording, PyObject* value);
-  // The step that makes `value`; kStopped: the capture is stopped.
-  size_t add(PyObject* value, Capture& capture);
-
-  // Makes every object: values[i] is what step i stands for. `tensors` are the outputs of the tensor program.
+  // Null with an error set.
+  using Begin = std::function<Ref<>(const Given& given)>;
+  using Whole = std::function<Ref<>(const Values& values)>;
   // False with an error set.
-  bool make(const std::vector<Ref<>>& tensors, PyObject* const* arguments, std::vector<Ref<>>& values) const;
+  using Fill = std::function<bool(PyObject* begun, const Values& values)>;
+
+  // Makes every object. False with an error set.
+  bool make(const std::vector<Ref<>>& tensors, PyObject* const* arguments, Values& values) const;
 
  private:
-  size_t describe(PyObject* value, Capture& capture);
-  bool is_made_late(size_t step) const {
-    return steps_[step].kind == Kind::iterator || steps_[step].kind == Kind::table_iterator;
-  }
-  enum class Kind : uint8_t {
-    tensor,
-    number,
-    object,
-    pinned,
-    placed,
-    given,
-    tuple,
-    frozenset,
-    method,
-    builtin,
-    list,
-    dict,
-    set,
-    instance,
-    attributes,
-    function,
-    cell,
-    partial,
-    alias,
-    union_of,
-    iterator,
-    table_iterator,
-    exception
-  };
+  friend class Description;
   struct Step {
-    Kind kind;
-    size_t tensor = 0;
-    // object: itself; instance, tuple, partial: the class; dict: what is the same on every call; function:
-    // code; placed: the key
-    Ref<> object;
-    // borrowed: the guards prove it, and nothing is kept that the program dropped; of a function: its
-    // globals; placed: the container
-    PyObject* pinned = nullptr;
-    newfunc construct = nullptr;      // tuple: of its class; instance: of the class that holds its items
-    PyTypeObject* storage = nullptr;  // what fills it: list, dict, OrderedDict, set; or nothing
-    ArgumentPath path;                // given
-    std::vector<size_t> parts;        // steps of the items; of a dictionary: keys and values in turn
-    // instance: the step of its dictionary, where that is known by itself; iterator: its state
-    size_t attributes = SIZE_MAX;
-    struct Field {
-      Ref<> name;
-      size_t content;
-      Py_ssize_t index;  // among the values of an instance, or -1
-    };
-    std::vector<Field> fields;                       // instance: its attributes, otherwise
-    std::optional<cpython::SetLayout> layout;        // set, frozenset: where adding its items gives another
-    std::vector<std::pair<Ref<>, size_t>> slots;     // instance: member descriptors and their values
-    std::vector<std::pair<size_t, size_t>> members;  // function: offsets of its fields, and their values
+    Ref<> constant;  // the same object on every call
+    Begin begin;     // nothing: it is made whole
+    bool is_late = false;
   };
-  bool add_parts(size_t step, PyObject* value, Capture& capture);
-  bool add_instance(size_t step, PyObject* value, Capture& capture);
-  bool add_slot(size_t step, PyObject* value, PyObject* descriptor, Capture& capture);
-  bool add_attributes(size_t step, PyObject* value, Capture& capture);
-  bool add_cell(size_t step, PyObject* cell, Capture& capture);
-  bool add_function(size_t step, PyObject* function, Capture& capture);
-  bool add_partial(size_t step, PyObject* partial, Capture& capture);
-  bool add_annotation(size_t step, PyObject* value, Capture& capture);
-  bool add_iterator(size_t step, PyObject* value, Capture& capture);
-  bool add_walk(size_t step, PyObject* value, Capture& capture);
-  bool add_exception(size_t step, PyObject* value, Capture& capture);
-  static bool is_iterator(PyObject* value, const Recording& recording);
-  static bool is_new_exception(PyObject* value);
-  static bool is_partial(const PyTypeObject* type);
-  bool add_tensor_attributes(size_t step, PyObject* value, Capture& capture);
-  void keep_constants(size_t step);
-  Ref<> make_shell(const Step& step, const std::vector<Ref<>>& tensors, PyObject* const* arguments) const;
-  Ref<> make_whole(const Step& step, const std::vector<Ref<>>& values) const;
-  static Ref<> make_function(const Step& step);
-  static Ref<> make_partial(const Step& step);
-  static Ref<> make_annotation(const Step& step, const std::vector<Ref<>>& values);
-  static Ref<> make_iterator(const Step& step, const std::vector<Ref<>>& values);
-  static Ref<> make_exception(const Step& step, const std::vector<Ref<>>& values);
-  static bool fill_set(const Step& step, PyObject* set, const std::vector<Ref<>>& values);
-  static void fill_function(const Step& step, PyObject* function, const std::vector<Ref<>>& values);
-  static bool fill_partial(const Step& step, PyObject* partial, const std::vector<Ref<>>& values);
-  bool fill(const Step& step, PyObject* shell, const std::vector<Ref<>>& values) const;
+  template <class Function>
+  struct Pass {
+    size_t step;
+    Function function;
+  };
 
   std::vector<Step> steps_;
-  std::vector<size_t> whole_;   // steps that need their parts first, in the order in which they can be made
-  std::vector<size_t> filled_;  // steps that are made empty and filled later
-  std::vector<size_t> iterators_;   // made last, those first that others walk through
-  std::vector<size_t> attributed_;  // instances that take over a dictionary, once every one is filled
+  std::vector<Pass<Whole>> whole_;                     // in the order in which they can be made
+  std::vector<Pass<Fill>> filled_;                     // begun empty, or made whole before
+  std::vector<std::pair<size_t, size_t>> attributed_;  // instances that take over a dictionary, once all are
+                                                       // filled: the steps of both
+  std::vector<Pass<Whole>> late_;                      // iterators, those first that others walk through
 };
 
 }  // namespace stator

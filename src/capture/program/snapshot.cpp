@@ -10,19 +10,18 @@ static bool is_free_variable(const PyCodeObject* code, size_t slot) {
   return slot >= first && slot < static_cast<size_t>(code->co_nlocalsplus);
 }
 
-bool Snapshot::describe(const std::vector<FrameState>& frames, bool has_first, Rebuild& rebuild,
-                        Rebuild::Capture& capture) {
+bool Snapshot::describe(const std::vector<FrameState>& frames, bool has_first, Description& description) {
   for (const FrameState& state : frames) {
     FrameImage image{kUnset, state.code, state.unit, {}};
     if (!has_first || !frames_.empty()) {
-      image.function = rebuild.add(state.function.get(), capture);
-      if (image.function == Rebuild::kStopped) return false;
+      image.function = description.add(state.function.get());
+      if (image.function == Description::kStopped) return false;
     }
     for (size_t i = 0; i < state.slots.size(); i++) {
       size_t step = kUnset;
       if (state.slots[i]) {
-        step = is_free_variable(state.code.get(), i) ? kFree : rebuild.add(state.slots[i].get(), capture);
-        if (step == Rebuild::kStopped) return false;
+        step = is_free_variable(state.code.get(), i) ? kFree : description.add(state.slots[i].get());
+        if (step == Description::kStopped) return false;
       }
       image.slots.push_back(step);
     }

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "capture/program/rebuild.h"
+#include "capture/program/description.h"
 #include "capture/recording/frame_states.h"
 
 namespace stator {
@@ -14,8 +14,7 @@ namespace stator {
 class Snapshot {
  public:
   // `has_first`: the outermost frame will be there. False: stopped.
-  bool describe(const std::vector<FrameState>& frames, bool has_first, Rebuild& rebuild,
-                Rebuild::Capture& capture);
+  bool describe(const std::vector<FrameState>& frames, bool has_first, Description& description);
 
   // Whether the thread's stack of frames has room for all of them.
   bool has_room(PyThreadState* thread) const;

@@ -1,7 +1,7 @@
 // capture/recording/argument_functions.cpp: functions and bound methods among the arguments.
 #include "capture/recording/argument_functions.h"
 
-#include "capture/objects/function_parts.h"
+#include "capture/guards/function_parts.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"

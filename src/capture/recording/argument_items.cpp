@@ -95,7 +95,7 @@ bool reach_sequence(Recording& recording, Argument& argument, bool lazily) {
   argument.length = count;
   argument.children.reserve(static_cast<size_t>(count));
   for (Py_ssize_t i = 0; i < count; i++) {
-    if (written != nullptr && written->items.count(i) != 0) continue;
+    if (written != nullptr && written->wrote_item(i)) continue;
     if (!reach_item(recording, argument, {StepKind::item, i, {}}, lazily)) return false;
   }
   argument.whole = !lazily;

@@ -78,9 +78,9 @@ static bool read_place(Recording& recording, Argument& argument, Py_ssize_t at, 
   PyObject* const shell = argument.stands.get();
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(shell);
   const Written* written = recording.journal.find(shell);
-  if (written != nullptr && (written->entry || at >= written->length || written->items.count(at) != 0)) {
+  if (written != nullptr && (written->entry || at >= written->entry_length() || written->wrote_item(at))) {
     // Written here: where it stands, counted from the front, follows from the length.
-    return (from_end && at >= written->length) || read_argument_length(recording, argument);
+    return (from_end && at >= written->entry_length()) || read_argument_length(recording, argument);
   }
   const bool known_from_end =
       std::find(argument.ends.begin(), argument.ends.end(), at) != argument.ends.end();

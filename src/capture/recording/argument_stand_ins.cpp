@@ -9,14 +9,13 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
-#include "capture/objects/function_parts.h"
+#include "capture/guards/function_parts.h"
 #include "capture/recording/argument_functions.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/tensor_attributes.h"
-#include "capture/recording/tensor_classes.h"
 #include "capture/recording/unread_value.h"
 
 namespace stator {
@@ -93,7 +92,7 @@ bool stand_for_tensor(Recording& recording, Argument& argument) {
   if (!argument.guard && !PyErr_Occurred()) return stop(recording, BreakCode::kTensorSubclass, name);
   if (!argument.stands || !argument.guard) return false;
   // C code of the domain's calls methods of classes of the program's.
-  if (is_tensor_subclass(Py_TYPE(value)) && !read_type(recording, Py_TYPE(value))) return false;
+  if (domain.is_class_of_program(Py_TYPE(value)) && !read_type(recording, Py_TYPE(value))) return false;
   make_given_tensor(recording, argument.stands.get(), value, name, false);
   recording.arguments.by_tracer.emplace(argument.stands.get(), &argument);
   return true;

@@ -185,11 +185,11 @@ static bool before_instance_call(Recording& recording, PyObject* callable, PyObj
                                  Py_ssize_t count) {
   static PyObject* const call_name = PyUnicode_InternFromString("__call__");
   PyTypeObject* type = Py_TYPE(callable);
-  const CallKind kind = recording.domain.classify(callable);
-  if (kind == CallKind::modes && !may_change_modes(recording)) return false;
-  if (kind == CallKind::pure || kind == CallKind::tensor || kind == CallKind::modes)
+  const CallPolicy policy = recording.domain.classify(callable);
+  if (policy == CallKind::modes && !may_change_modes(recording)) return false;
+  if (policy == CallKind::pure || policy == CallKind::tensor || policy == CallKind::modes)
     return read_all(recording, arguments, count);
-  if (kind == CallKind::script) return stop(recording, BreakCode::kScriptUnderGrad, type->tp_name);
+  if (policy == CallKind::refused) return stop(recording, policy.reason, type->tp_name);
   PyObject* method = _PyType_Lookup(type, call_name);
   if (method != nullptr && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     if (const std::optional<bool> marked =
@@ -303,7 +303,8 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
     if (const NativeCall* known = find_native_call(callable))
       return before_table_call(recording, *known, callable, nullptr, arguments, count);
   }
-  switch (const CallKind kind = recording.domain.classify(callable)) {
+  const CallPolicy policy = recording.domain.classify(callable);
+  switch (policy.kind) {
     case CallKind::modes:
       return may_change_modes(recording) && read_all(recording, arguments, count);
     case CallKind::pure:
@@ -316,32 +317,31 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
     case CallKind::values:
       if (self != nullptr) look_at(recording, self);
       return read_all(recording, arguments, count,
-                      kind == CallKind::values ? Given::made_numbers : Given::looked_at);
+                      policy.kind == CallKind::values ? Given::made_numbers : Given::looked_at);
     case CallKind::output:
       note_use(recording, Given::looked_at);
       return read_setting(recording, recording.domain.streams()) && read_bound_stream(recording, callable) &&
              read_written(recording, arguments, count);
-    case CallKind::reads:
-      return stop(recording, BreakCode::kReadsMemory, text_of_call(callable));
-    case CallKind::asks_gradient: {
-      static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
+    case CallKind::refused:
+    case CallKind::calls_as_one:
+      return stop(recording, policy.reason, text_of_call(callable));
+    case CallKind::writes_attribute: {
+      const auto attribute = Ref<>::steal(PyUnicode_InternFromString(policy.attribute));
+      if (!attribute) return false;
       PyObject* tensor = self != nullptr               ? self
                          : PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable)
                                                        : nullptr;
       const Py_ssize_t first = tensor != nullptr ? 0 : 1;
       if (tensor == nullptr && count > 0) tensor = arguments[0];
       if (tensor == nullptr || !recording.domain.is_tensor(tensor)) return true;  // raises
-      return before_recorded_write(recording, tensor, attribute, count > first ? arguments[first] : Py_True);
+      return before_recorded_write(recording, tensor, attribute.get(),
+                                   count > first ? arguments[first] : Py_True);
     }
-    case CallKind::forward:
+    case CallKind::calls_class:
       return before_class_call(
           recording, self != nullptr ? self : reinterpret_cast<PyCFunctionObject*>(callable)->m_self);
-    case CallKind::autograd:
-      return stop(recording, BreakCode::kAutogradFunction, text_of_call(callable));
     case CallKind::region:
       return before_region_mark(recording, callable);
-    case CallKind::script:
-      return stop(recording, BreakCode::kScriptUnderGrad, text_of_call(callable));
     case CallKind::unknown:
       break;
   }

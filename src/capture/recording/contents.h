@@ -25,6 +25,9 @@ bool read_subscript(Recording& recording, PyObject* container, PyObject* key);
 bool read_index(Recording& recording, PyObject* key);
 // A special method of the object's type is about to be used.
 bool read_behaviour(Recording& recording, PyObject* object);
+// Fields that a class in C lets the program assign to (the factory of a defaultdict, the errno of an
+// OSError): C code reads them without a lookup.
+bool read_fields_of_c(Recording& recording, PyObject* object);
 // False: stopped, or an error is set.
 bool pin_items(Recording& recording, PyObject* tuple);
 

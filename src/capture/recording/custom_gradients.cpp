@@ -37,6 +37,11 @@ PyObject* class_of(PyObject* apply) { return reinterpret_cast<PyCFunctionObject*
 
 std::string name_of(PyObject* apply) { return reinterpret_cast<PyTypeObject*>(class_of(apply))->tp_name; }
 
+// Why such a call cannot be one node.
+BreakCode reason_of(const Recording& recording, PyObject* apply) {
+  return recording.domain.classify(apply).reason;
+}
+
 }  // namespace
 
 // On the stack the function gives way to one that calls it, and knows what comes back.
@@ -44,7 +49,7 @@ bool follow_call(Recording& recording, PyObject*& callable) {
   if (Ref<> instead = recording.domain.called_instead(callable)) Py_SETREF(callable, instead.release());
   if (!PyCFunction_Check(callable) || class_of(callable) == nullptr || !PyType_Check(class_of(callable)) ||
       std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) != "apply" ||
-      recording.domain.classify(callable) != CallKind::autograd)
+      recording.domain.classify(callable) != CallKind::calls_as_one)
     return true;
   PyObject* followed = PyCFunction_New(&followed_call, callable);
   if (followed == nullptr) return false;
@@ -88,14 +93,14 @@ bool before_class_call(Recording& recording, PyObject* owner) {
 bool before_followed_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
                           Py_ssize_t count) {
   PyObject* apply = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
-  for (const Written& written : recording.journal.written()) {
-    if (written.kind == Written::Kind::type || written.kind == Written::Kind::slot)
-      return stop(recording, BreakCode::kAutogradFunction,
+  for (const auto& written : recording.journal.written()) {
+    if (written->is_seen_by_lookups())
+      return stop(recording, reason_of(recording, apply),
                   name_of(apply) + ": it might read an attribute that was written");
   }
   for (Py_ssize_t i = 0; i < count; i++) {
     if (!stays_as_given(recording, arguments[i]))
-      return stop(recording, BreakCode::kAutogradFunction,
+      return stop(recording, reason_of(recording, apply),
                   name_of(apply) + ": an argument is a " + Py_TYPE(arguments[i])->tp_name);
     look_at(recording, arguments[i]);
   }
@@ -110,6 +115,7 @@ static PyObject* followed_result(Recording& recording, PyObject* apply, PyObject
   const uint64_t writes = recording.journal.writes();
   std::string why;
   recording.following++;
+  recording.followed_reason = reason_of(recording, apply);
   Ref<> result = recording.capture.followed_call(apply, given.get(), why);
   recording.following--;
   if (result && recording.journal.writes() != writes) {
@@ -120,7 +126,7 @@ static PyObject* followed_result(Recording& recording, PyObject* apply, PyObject
   note_error(recording);
   if (!recording.stopped.happened()) {
     PyErr_Clear();
-    stop(recording, BreakCode::kAutogradFunction, name_of(apply) + ": " + why);
+    stop(recording, reason_of(recording, apply), name_of(apply) + ": " + why);
   }
   stop(recording, *recording.stopped.code);  // an error is set, whatever became of the first one
   return nullptr;
@@ -170,7 +176,7 @@ bool stays_in_region(Recording& recording, const cpython::Frame* frame, int cell
 // Whether code is followed that cannot see what the program wrote here.
 bool is_withheld(Recording& recording, PyObject* object) {
   if (recording.following == 0 || recording.journal.find(object) == nullptr) return false;
-  stop(recording, BreakCode::kAutogradFunction, "its forward reads what the program has written before");
+  stop(recording, recording.followed_reason, "its forward reads what the program has written before");
   return true;
 }
 

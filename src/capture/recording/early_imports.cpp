@@ -62,8 +62,8 @@ bool may_be_loaded_early(const Recording& recording, const std::string& path) {
   // The domain's own functions note what they have loaded; that is not what the loaded part looks at.
   const bool is_domain = package == recording.domain.package();
   if (!is_domain && home_of_frame(recording.first_frame) == package) return false;
-  for (const Written& written : recording.journal.written()) {
-    PyObject* object = written.object.get();
+  for (const auto& written : recording.journal.written()) {
+    PyObject* object = written->object.get();
     for (size_t steps = 0; object != nullptr && steps < kLongestSource; steps++) {
       const std::string home = home_of(object);
       if (!home.empty() && (is_of_python(home) || (home == package && !is_domain))) return false;

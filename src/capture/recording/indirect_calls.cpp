@@ -285,7 +285,7 @@ bool read_setting(Recording& recording, PyObject* function) {
 // A forward that every run makes by itself finds the caller's context.
 static bool is_captured_for_good(Recording& recording) {
   return recording.following == 0 ||
-         stop(recording, BreakCode::kAutogradFunction, "a context variable is set around its forward");
+         stop(recording, recording.followed_reason, "a context variable is set around its forward");
 }
 
 bool before_context_read(Recording& recording, PyObject* variable) {

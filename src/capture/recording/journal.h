@@ -2,11 +2,13 @@
 // be undone, and what they hold in the end.
 //
 // A write is made for real, so that C code sees it; the journal is told just before. Nothing is compared or
-// guarded here: which writes are allowed, and what they rely on, is decided in writes.cpp.
+// guarded here: which writes are allowed, and what they rely on, is decided before (writes.h). What is noted
+// of an object, and how it is put back, is the matter of its kind: capture/objects/.
 #ifndef STATOR_CAPTURE_RECORDING_JOURNAL_H
 #define STATOR_CAPTURE_RECORDING_JOURNAL_H
 
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,70 +17,88 @@
 
 namespace stator {
 
-enum class SetWrite : uint8_t { add, discard };
+class Effects;
+struct Recording;
 
-// One object that was written to.
-struct Written {
-  // state: like a slot, but the tensor program makes the write again.
-  enum class Kind : uint8_t { dict, list, set, deque, cell, slot, type, state };
-  Kind kind;
-  Ref<> object;
-  Ref<> entry;            // everything it held at entry, where any of it may change; a cell's content
-  Ref<> keys;             // dict, set, type: each key that is written, with its old value or absent()
-  Ref<> order;            // dict: the keys at entry, where one was removed; set: a copy with the same table
-  Ref<> removed;          // dict: keys that were removed, whether or not they came back
-  Py_ssize_t length = 0;  // list: at entry
-  std::map<Py_ssize_t, Ref<>> items;                // list: old items by index
-  std::vector<std::pair<bool, Ref<>>> pushed;       // deque: to the left?, the item
-  std::vector<std::pair<SetWrite, Ref<>>> changes;  // set: one by one, in their order
-  Ref<> descriptor;                                 // slot, state: of its class
-  bool is_new(PyObject* key) const;                 // dict: written here, and not there before
+// One object that was written to. Each kind of object has a class of its own for it.
+class Written {
+ public:
+  explicit Written(PyObject* object) : object(Ref<>::share(object)) {}
+  virtual ~Written() = default;
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+
+  const Ref<> object;
+  Ref<> entry;  // everything it held at entry, where any of it may change; a cell's or slot's content
+
+  // Makes it hold what it held at entry; false with a Python error set.
+  virtual bool put_back() const = 0;
+  // Whether it does: the same objects in the same places.
+  virtual bool is_as_before() const = 0;
+  // Adds the writes that a later call makes, from what the object holds now. A Python error may be set.
+  virtual void collect(Effects& effects, const Recording& recording) const = 0;
+
+  // Whether this key of a dictionary or attribute of a class was written.
+  virtual bool wrote_key(PyObject* /*key*/) const { return false; }
+  // Of a list: whether this item was written, and how many it had at entry.
+  virtual bool wrote_item(Py_ssize_t /*index*/) const { return false; }
+  virtual Py_ssize_t entry_length() const { return 0; }
+  // Whether code that is not captured might look an attribute up that was written.
+  virtual bool is_seen_by_lookups() const { return false; }
 };
 
 class Journal {
  public:
-  // Each is told before the write that it names; false with a Python error set.
-  bool dict_key(PyObject* dict, PyObject* key, PyObject* old);  // old: what is there, or nullptr
-  bool dict_removal(PyObject* dict, PyObject* key, PyObject* old);
-  bool dict_all(PyObject* dict);
-  bool list_tail(PyObject* list);
-  bool list_item(PyObject* list, Py_ssize_t index);
-  bool list_all(PyObject* list);
-  bool set_key(PyObject* set, PyObject* key, SetWrite write);
-  bool set_all(PyObject* set);
-  bool deque_push(PyObject* deque, bool left, PyObject* item);
-  bool cell(PyObject* cell);
-  bool slot(PyObject* object, PyObject* descriptor, Written::Kind kind = Written::Kind::slot);
-  bool class_attribute(PyTypeObject* type, PyObject* name);
+  // What is noted of the object, made before its first write. Counts one more write.
+  template <class Kind>
+  Kind& note(PyObject* object) {
+    const auto [found, is_new] = index_.try_emplace(object, written_.size());
+    return note_at<Kind>(found->second, is_new, object);
+  }
+  // The same for one slot of it, by its descriptor.
+  template <class Kind>
+  Kind& note(PyObject* object, PyObject* descriptor) {
+    const auto [found, is_new] = slots_.try_emplace({object, descriptor}, written_.size());
+    return note_at<Kind>(found->second, is_new, object, descriptor);
+  }
 
   bool empty() const { return written_.empty(); }
   // Grows with every write, also with one to what was written before.
   uint64_t writes() const { return writes_; }
+  // nullptr: nothing was written to it but slots.
   const Written* find(PyObject* object) const;
+  template <class Kind>
+  const Kind* find(PyObject* object) const {
+    return static_cast<const Kind*>(find(object));
+  }
   // A dictionary's key, or an attribute of a class.
   bool wrote_key(PyObject* object, PyObject* key) const;
   bool wrote_slot(PyObject* object, PyObject* descriptor) const {
     return slots_.count({object, descriptor}) != 0;
   }
-  // What a dictionary or list held at entry: itself where nothing was written to it. New reference.
-  Ref<> dict_at_entry(PyObject* dict) const;
-  Ref<> list_at_entry(PyObject* list) const;
 
   // In the order of the first writes.
-  const std::vector<Written>& written() const { return written_; }
+  const std::vector<std::unique_ptr<Written>>& written() const { return written_; }
   // Puts everything back, the last write first. The number of objects that are not as they were: none, unless
   // there is a fault here.
   size_t roll_back();
 
   // Stands for "there was nothing".
   static PyObject* absent();
+  // The same as nullptr.
+  static PyObject* or_null(PyObject* noted) { return noted == absent() ? nullptr : noted; }
 
  private:
-  Written& at(Written::Kind kind, PyObject* object, PyObject* descriptor = nullptr);
+  template <class Kind, class... Of>
+  Kind& note_at(size_t place, bool is_new, Of... of) {
+    writes_++;
+    if (is_new) written_.push_back(std::make_unique<Kind>(of...));
+    return static_cast<Kind&>(*written_[place]);
+  }
 
-  std::vector<Written> written_;
+  std::vector<std::unique_ptr<Written>> written_;
   uint64_t writes_ = 0;
-  std::unordered_map<PyObject*, size_t> index_;  // slots: by object and descriptor, see at()
+  std::unordered_map<PyObject*, size_t> index_;
   std::map<std::pair<PyObject*, PyObject*>, size_t> slots_;
 };
 

@@ -6,6 +6,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/writes.h"
 
 namespace stator {
 namespace {
@@ -84,12 +85,12 @@ bool before_late_call(Recording& recording, PyObject* const* arguments, Py_ssize
     return stop(recording, BreakCode::kOutsideEffect, "a late call in a forward");
   if (!recording.journal.wrote_slot(the_calls, descriptor)) {
     pin(recording, the_calls, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString("late calls"))});
-    if (!recording.journal.slot(the_calls, descriptor)) return false;
+    if (!note_slot(recording, the_calls, descriptor)) return false;
     auto list = Ref<>::steal(PyList_New(0));
     if (!list) return false;
     make_fresh(recording, list.get());
     Py_SETREF(late(the_calls)->calls, list.release());
-  } else if (!recording.journal.slot(the_calls, descriptor)) {  // one more write
+  } else if (!note_slot(recording, the_calls, descriptor)) {  // one more write
     return false;
   }
   auto call = Ref<>::steal(PyTuple_New(count));

@@ -5,6 +5,7 @@
 #include "capture/recording/attributes.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/object_kind.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/unread_holders.h"
 
@@ -21,7 +22,8 @@ bool read_class(Recording& recording, PyObject* object) {
 bool read_truth(Recording& recording, PyObject* object) {
   if (Argument* argument = find_argument(recording, object))
     return read_type(recording, Py_TYPE(object)) && read_argument_truth(recording, *argument);
-  if (PyList_CheckExact(object)) return read_length(recording, object);
+  if (const ObjectKind& kind = kind_of(recording, object); kind.type == Py_TYPE(object))
+    return kind.read_length(recording, object);
   read_class_of(recording, object);
   return read_contents(recording, object);
 }
@@ -29,7 +31,9 @@ bool read_truth(Recording& recording, PyObject* object) {
 bool read_size(Recording& recording, PyObject* object) {
   if (Argument* argument = find_argument(recording, object))
     return read_type(recording, Py_TYPE(object)) && read_argument_length(recording, *argument);
-  return PyList_CheckExact(object) ? read_length(recording, object) : read_contents(recording, object);
+  const ObjectKind& kind = kind_of(recording, object);
+  return kind.type == Py_TYPE(object) ? kind.read_length(recording, object)
+                                      : read_contents(recording, object);
 }
 
 bool read_hashed(Recording& recording, PyObject* key) {

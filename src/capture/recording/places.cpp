@@ -7,6 +7,7 @@
 
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/object_kind.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/sources.h"
 #include "capture/recording/tensor_attributes.h"
@@ -39,29 +40,8 @@ bool see_place(Recording& recording, PyObject* container, PyObject* key, PyObjec
 }
 
 static bool place(Recording& recording, PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
-  if (PyTypeObject* type = recording.classes.class_with(container)) {
-    recording.guards.keep(key);
-    recording.guards.set_apart(type, key);
-    if (!recording.journal.class_attribute(type, key) ||
-        PyType_Type.tp_setattro(reinterpret_cast<PyObject*>(type), key, stands.get()) < 0)
-      return false;
-  } else if (PyDict_Check(container)) {
-    if (!recording.journal.dict_key(container, key, value) ||
-        PyDict_SetItem(container, key, stands.get()) < 0)
-      return false;
-  } else if (PyCell_Check(container)) {
-    if (!recording.journal.cell(container) || PyCell_Set(container, stands.get()) < 0) return false;
-  } else if (!PyList_Check(container)) {
-    PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);
-    if (!recording.journal.slot(container, descriptor) ||
-        Py_TYPE(descriptor)->tp_descr_set(descriptor, container, stands.get()) < 0)
-      return false;
-  } else {
-    const Py_ssize_t index = PyLong_AsSsize_t(key);
-    if (!recording.journal.list_item(container, index) ||
-        PyList_SetItem(container, index, Ref<>(stands).release()) < 0)
-      return false;
-  }
+  const auto put = of_kind<&ObjectKind::put>(recording, container);
+  if (!put(recording, container, key, value, stands.get())) return false;
   recording.placed.add(container, key, std::move(stands));
   return true;
 }

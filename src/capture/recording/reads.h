@@ -1,5 +1,6 @@
 // capture/recording/reads.h: reads of objects that existed before the capture, and the guards that make them
-// valid.
+// valid. Those of a dictionary, list, class, cell or weak reference are in the file of that kind, under
+// capture/objects/.
 #ifndef STATOR_CAPTURE_RECORDING_READS_H
 #define STATOR_CAPTURE_RECORDING_READS_H
 
@@ -16,7 +17,6 @@ bool read_dict_item(Recording& recording, PyObject* dict, PyObject* key);
 bool read_dict(Recording& recording, PyObject* dict, bool by_value = false);
 bool read_list(Recording& recording, PyObject* list);
 bool read_list_item(Recording& recording, PyObject* list, PyObject* index);
-bool read_length(Recording& recording, PyObject* list);
 bool read_type(Recording& recording, PyTypeObject* type);
 bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index);
 // The class of an object that is pinned; valid until the next guard is added.
@@ -25,10 +25,6 @@ ObjectGuard& guard_class(Recording& recording, PyObject* object);
 bool read_reference(Recording& recording, PyObject* reference);
 // of an OrderedDict
 bool read_order(Recording& recording, PyObject* dict);
-// of a set or a deque
-bool read_items(Recording& recording, PyObject* container);
-// Beside its items: how its table is laid out, on which the outcome of writes and of pop() depends.
-void read_set_layout(Recording& recording, PyObject* set);
 void read_field(Recording& recording, PyObject* owner, PyObject** field, const char* name);
 // A member that C code declares on the class, as a field; borrowed, nullptr where there is none.
 PyObject* read_member(Recording& recording, PyObject* owner, const char* name);

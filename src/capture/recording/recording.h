@@ -88,6 +88,7 @@ struct Recording {
   PyObject* given_new_object = nullptr;  // a function whose first argument C code makes for it
   std::optional<uint64_t> writes_before_region;
   int following = 0;  // above zero in a forward that every run makes by itself
+  BreakCode followed_reason = BreakCode::kUnknownFunction;  // why that cannot be captured, if it cannot
 
   std::string wanted_import;  // the module whose loading ended the capture, if it can be loaded beforehand
   std::unordered_map<PyObject*, uint32_t> source_numbers;

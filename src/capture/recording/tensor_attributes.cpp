@@ -107,7 +107,7 @@ static bool before_object_attribute_write(Recording& recording, PyObject* tensor
   if (!is_pinned(recording, tensor)) return before_write(recording, nullptr, "an attribute of a tensor");
   // Whether the tensor takes it depends on its sizes and dtype.
   if (value != nullptr && recording.domain.is_tensor(value)) look_at(recording, tensor);
-  return recording.journal.slot(tensor, descriptor);
+  return note_slot(recording, tensor, descriptor);
 }
 
 // requires_grad, data: the program does it in its place among the operators.
@@ -123,7 +123,7 @@ bool before_recorded_write(Recording& recording, PyObject* tensor, PyObject* nam
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor is written");
   }
   if (how == made)
-    return !is_pinned(recording, tensor) || recording.journal.slot(tensor, descriptor, Written::Kind::state);
+    return !is_pinned(recording, tensor) || note_slot(recording, tensor, descriptor, SlotWrite::by_program);
   // What is there is written once more.
   Ref<> same = read_getter(tensor, descriptor);
   if (!same) return false;

@@ -3,6 +3,7 @@
 
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/contents.h"
+#include "capture/recording/object_kind.h"
 #include "capture/recording/unread_value.h"
 
 namespace stator {
@@ -31,47 +32,10 @@ void keep_unread(Recording& recording, PyObject* container, PyObject* value) {
   if (is_unread(value) || is_holder(recording, value)) add_holder(recording, container);
 }
 
-static bool holds_unread(PyObject* container) {
-  if (PyTuple_CheckExact(container) || PyList_CheckExact(container)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); i++) {
-      if (is_unread(PySequence_Fast_GET_ITEM(container, i))) return true;
-    }
-    return false;
-  }
-  PyObject *key, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_CheckExact(container) && PyDict_Next(container, &position, &key, &value)) {
-    if (is_unread(value)) return true;
-  }
-  return false;
-}
-
-// Items that a container of the arguments had at entry, and nobody asked for, stay as they are.
 bool read_holder(Recording& recording, PyObject* holder) {
   const Ref<> kept = Ref<>::share(holder);
   recording.arguments.holders.erase(holder);
-  if (PyDict_Check(holder)) {
-    std::vector<std::pair<Ref<>, Ref<>>> unread;
-    PyObject *key, *value;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(holder, &position, &key, &value)) {
-      if (is_unread(value) && value != unread_item())
-        unread.emplace_back(Ref<>::share(key), Ref<>::share(value));
-    }
-    for (auto& [name, place] : unread) {
-      PyObject* read = place.release();
-      const bool done = read_at(recording, read) && PyDict_SetItem(holder, name.get(), read) == 0;
-      Py_DECREF(read);
-      if (!done) return false;
-    }
-    return true;
-  }
-  if (!PyTuple_Check(holder) && !PyList_Check(holder)) return true;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(holder); i++) {
-    PyObject*& item = PySequence_Fast_ITEMS(holder)[i];
-    if (item != unread_item() && !read_at(recording, item)) return false;
-  }
-  return true;
+  return of_kind<&ObjectKind::read_unread>(recording, holder)(recording, holder);
 }
 
 bool read_fully(Recording& recording, PyObject*& place) {
@@ -91,7 +55,8 @@ void note_bound_holders(Recording& recording, Frame* frame) {
   for (const int flag : {CO_VARARGS, CO_VARKEYWORDS}) {
     if (!(code->co_flags & flag)) continue;
     PyObject* const local = frame->localsplus[index++];
-    if (local != nullptr && holds_unread(local)) add_holder(recording, local);
+    if (local != nullptr && of_kind<&ObjectKind::holds_unread>(recording, local)(local))
+      add_holder(recording, local);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "capture/recording/custom_gradients.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/object_kind.h"
 #include "capture/recording/operands.h"
 #include "capture/recording/plain_key.h"
 #include "capture/recording/reads.h"
@@ -30,37 +31,12 @@
 namespace stator {
 namespace {
 
-bool is_plain_deque(PyObject* object) {
-  return std::string_view(Py_TYPE(object)->tp_name) == "collections.deque";
-}
-
 // A class whose method of this name is Python code: it is captured as it runs.
 bool has_python_method(PyTypeObject* type, const char* name) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   auto key = Ref<>::steal(PyUnicode_InternFromString(name));
   PyObject* found = key ? _PyType_Lookup(type, key.get()) : nullptr;
   return found != nullptr && PyFunction_Check(found);
-}
-
-// No code of the user's runs where it is looked up.
-bool hashes_plainly(PyObject* key) {
-  const PyTypeObject* type = Py_TYPE(key);
-  return is_plain_key(key) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
-         (type->tp_hash == PyBaseObject_Type.tp_hash &&
-          type->tp_richcompare == PyBaseObject_Type.tp_richcompare);
-}
-
-// Whether `object[key] = value` is that of a dictionary, though the class may have a `__delitem__` of its
-// own.
-bool sets_items_like_dict(PyTypeObject* type) {
-  if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
-  const auto name = Ref<>::steal(PyUnicode_InternFromString("__setitem__"));
-  PyObject* found = name ? _PyType_Lookup(type, name.get()) : nullptr;
-  return found != nullptr && found == _PyType_Lookup(&PyDict_Type, name.get());
-}
-
-objobjargproc subscript_writer(PyTypeObject* type) {
-  return type->tp_as_mapping != nullptr ? type->tp_as_mapping->mp_ass_subscript : nullptr;
 }
 
 }  // namespace
@@ -96,8 +72,7 @@ bool before_replacing(Recording& recording, PyObject* old) {
   return stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
 
-// Nothing, with the capture stopped or an error set: no write under this key can be made again.
-static Ref<> writable_key(Recording& recording, PyObject* given_key) {
+Ref<> writable_key(Recording& recording, PyObject* given_key) {
   Ref<> key = key_of(recording, given_key);
   if (!key || !is_no_stand_in(recording, key.get())) return {};
   if (is_plain_key(key.get()) || recording.domain.is_immutable(key.get()) ||
@@ -105,24 +80,6 @@ static Ref<> writable_key(Recording& recording, PyObject* given_key) {
     return key;
   stop(recording, BreakCode::kOutsideEffect, "an item is written under a key of the program's own type");
   return {};
-}
-
-bool before_set_write(Recording& recording, PyObject* set, PyObject* given_key, SetWrite write) {
-  recording.walked.written(set);
-  if (is_fresh(recording, set)) return stays_in_region(recording, set);
-  const Ref<> key = writable_key(recording, given_key);
-  return key && recording.journal.set_key(set, key.get(), write);
-}
-
-bool before_key_write(Recording& recording, PyObject* container, PyObject* given_key) {
-  recording.walked.written(container);
-  if (is_fresh(recording, container)) return stays_in_region(recording, container);
-  const Ref<> plain = writable_key(recording, given_key);
-  PyObject* key = plain.get();
-  if (key == nullptr) return false;
-  PyObject* old = look_up(recording, container, key);
-  if (old == nullptr && PyErr_Occurred()) return false;
-  return before_replacing(recording, old) && recording.journal.dict_key(container, key, old);
 }
 
 bool before_whole_write(Recording& recording, PyObject* container) {
@@ -136,47 +93,7 @@ bool before_whole_write(Recording& recording, PyObject* container) {
   } else if (!read_contents(recording, container)) {
     return false;
   }
-  if (PyList_Check(container)) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) {
-      if (!before_replacing(recording, PyList_GET_ITEM(container, i))) return false;
-    }
-    return recording.journal.list_all(container);
-  }
-  if (PyDict_Check(container) && !PyODict_Check(container)) {
-    PyObject *key, *value;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(container, &position, &key, &value)) {
-      if (!before_replacing(recording, key) || !before_replacing(recording, value)) return false;
-      // Putting it back would hash and compare it, perhaps while C code waits for just such a comparison.
-      if (!hashes_plainly(key) && !recording.domain.is_immutable(key) && !recording.domain.is_tensor(key))
-        return stop(recording, BreakCode::kOutsideEffect,
-                    "a dictionary with keys of the program's own type is changed");
-    }
-    return recording.journal.dict_all(container);
-  }
-  if (PySet_Check(container)) {
-    read_set_layout(recording, container);
-    return recording.journal.set_all(container);
-  }
-  return before_write(recording, container, "the contents");
-}
-
-static bool before_list_write(Recording& recording, PyObject* list, PyObject* index) {
-  recording.walked.written(list);
-  if (is_fresh(recording, list)) return stays_in_region(recording, list);
-  if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
-  Py_ssize_t at = PyLong_AsSsize_t(index);
-  if (at == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    return before_whole_write(recording, list);
-  }
-  // An item of an argument must be there; how many stand behind it does not matter.
-  Argument* const argument = at >= 0 && at < PyList_GET_SIZE(list) ? find_argument(recording, list) : nullptr;
-  if (!(argument != nullptr ? reach_argument_item(recording, *argument, at) : read_length(recording, list)))
-    return false;
-  if (at < 0) at += PyList_GET_SIZE(list);
-  if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises
-  return before_replacing(recording, PyList_GET_ITEM(list, at)) && recording.journal.list_item(list, at);
+  return of_kind<&ObjectKind::before_whole_write>(recording, container)(recording, container);
 }
 
 bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,
@@ -194,35 +111,14 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
   if (has_python_method(type, removes ? "__delitem__" : "__setitem__"))
     return read_behaviour(recording, container);
   if (!is_writable(recording, container)) return before_write(recording, container, "an item");
-  if (subscript_writer(type) == subscript_writer(&PyDict_Type)) {
-    // A key that goes leaves a place which no other write gives back.
-    if (removes) return before_whole_write(recording, container);
-    return before_key_write(recording, container, key);
-  }
-  if (!removes && sets_items_like_dict(type))
-    return read_behaviour(recording, container) && before_key_write(recording, container, key);
-  if (subscript_writer(type) == subscript_writer(&PyODict_Type) && !removes)
-    return before_key_write(recording, container, key);
-  if (subscript_writer(type) == subscript_writer(&PyList_Type)) {
-    return removes ? before_whole_write(recording, container) : before_list_write(recording, container, key);
-  }
-  return before_write(recording, container, "an item");
+  return of_kind<&ObjectKind::before_item_write>(recording, container)(recording, container, key, removes);
 }
 
 bool before_in_place(Recording& recording, PyObject* left, PyObject* right, OnList on_list) {
   recording.walked.written(left);
   if (never_changes(recording, left) || recording.domain.is_tensor(left) || is_fresh(recording, left))
     return true;
-  if (PyList_CheckExact(left) && is_writable(recording, left))
-    return on_list == OnList::extends ? read_contents(recording, right) && recording.journal.list_tail(left)
-                                      : before_whole_write(recording, left);
-  if ((PySet_Check(left) || PyDict_CheckExact(left)) && is_writable(recording, left))
-    return before_whole_write(recording, left);
-  // Classes of the program's: what they do is Python code, unless a base in C does it.
-  PyTypeObject* type = Py_TYPE(left);
-  const bool inherits_c = PyList_Check(left) || PyDict_Check(left) || PyAnySet_Check(left) || is_deque(left);
-  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && !inherits_c) return read_behaviour(recording, left);
-  return before_write(recording, left, "an operand");
+  return of_kind<&ObjectKind::before_in_place>(recording, left)(recording, left, right, on_list);
 }
 
 bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
@@ -266,7 +162,7 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
                              : read_instance_attribute(recording, owner, name)))
         return false;
       return before_replacing(recording, read_slot(owner, on_type).get()) &&
-             recording.journal.slot(owner, on_type);
+             note_slot(recording, owner, on_type);
     }
     return before_write(recording, owner, "an attribute");
   }
@@ -282,38 +178,6 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
   return before_dict_attribute_write(recording, *slot, name, value);
 }
 
-bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value) {
-  if (value != nullptr) return before_key_write(recording, dict, name);
-  if (!read_dict_item(recording, dict, name)) return false;
-  PyObject* old = look_up(recording, dict, name);
-  if (old == nullptr) return !PyErr_Occurred();  // raises
-  return before_replacing(recording, old) && recording.journal.dict_removal(dict, name, old);
-}
-
-bool before_cell_write(Recording& recording, PyObject* cell) {
-  // Cells that are not pinned were made by this capture.
-  if (!is_no_stand_in(recording, cell) || !is_no_frame_cell(recording, cell)) return false;
-  if (find_argument(recording, cell) != nullptr)
-    return before_replacing(recording, PyCell_GET(cell)) && recording.journal.cell(cell);
-  if (!is_pinned(recording, cell)) return true;
-  if (recording.known.proven_cells.count(cell) != 0)
-    return stop(recording, BreakCode::kOutsideEffect,
-                "a variable of the function that made this one is written");
-  return before_replacing(recording, PyCell_GET(cell)) && recording.journal.cell(cell);
-}
-
-// Keys that are known before need no look at what is there; those of keywords are not looked for.
-static bool before_update(Recording& recording, PyObject* dict, PyObject* const* arguments, size_t count) {
-  if (count != 1 || recording.keywords != 0 || !PyDict_CheckExact(arguments[0]))
-    return before_whole_write(recording, dict);
-  PyObject *key, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(arguments[0], &position, &key, &value)) {
-    if (!before_key_write(recording, dict, key)) return false;
-  }
-  return true;
-}
-
 // A C method that writes to its first argument. What it looks at is read already.
 bool before_method_write(Recording& recording, std::string_view method, PyObject* const* arguments,
                          size_t count) {
@@ -321,29 +185,7 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
   recording.walked.written(self);
   if (is_fresh(recording, self)) return stays_in_region(recording, self);
   if (!is_writable(recording, self)) return before_write(recording, self, "the contents");
-  const bool has_key = count >= 2;
-  if (PyDict_Check(self)) {
-    if (has_key && method == "__setitem__") return before_key_write(recording, self, arguments[1]);
-    if (has_key && method == "setdefault") {
-      recording.arguments.gets_item = true;  // what is there is given, and not looked at
-      const bool read = read_dict_item(recording, self, arguments[1]);
-      recording.arguments.gets_item = false;
-      return read && before_key_write(recording, self, arguments[1]);
-    }
-    if (method == "update") return before_update(recording, self, arguments + 1, count - 1);
-  } else if (PyList_Check(self)) {
-    if (method == "append" || method == "extend" || method == "__iadd__")
-      return recording.journal.list_tail(self);
-    if (has_key && method == "__setitem__") return before_list_write(recording, self, arguments[1]);
-  } else if (PySet_Check(self)) {
-    if (has_key && (method == "add" || method == "discard"))
-      return before_set_write(recording, self, arguments[1],
-                              method == "add" ? SetWrite::add : SetWrite::discard);
-  } else if (is_plain_deque(self)) {
-    if (count == 2 && (method == "append" || method == "appendleft"))
-      return recording.journal.deque_push(self, method == "appendleft", arguments[1]);
-  }
-  return before_whole_write(recording, self);
+  return of_kind<&ObjectKind::before_method_write>(recording, self)(recording, method, arguments, count);
 }
 
 }  // namespace stator

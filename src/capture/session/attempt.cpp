@@ -302,17 +302,17 @@ bool CaptureAttempt::keeps_finalizers() {
 
 bool CaptureAttempt::describe_results() {
   std::vector<PyObject*> outputs;
-  Rebuild::Capture describing{recording_, outputs, {}, {}, 0};
+  Description description(entry_->rebuild_, recording_, outputs);
   bool described = keeps_finalizers();
   if (described && recording_.end.reached) {
     const bool has_frame = call_.place != nullptr || options_.by_structure;
     entry_->snapshot_.emplace();
-    described = entry_->snapshot_->describe(recording_.end.frames, has_frame, entry_->rebuild_, describing);
+    described = entry_->snapshot_->describe(recording_.end.frames, has_frame, description);
   } else if (described) {
-    entry_->result_ = entry_->rebuild_.add(result_.get(), describing);
-    described = entry_->result_ != Rebuild::kStopped;
+    entry_->result_ = description.add(result_.get());
+    described = entry_->result_ != Description::kStopped;
   }
-  if (!described || !entry_->effects_.describe(entry_->rebuild_, describing))
+  if (!described || !entry_->effects_.describe(description))
     return give_up(BreakCode::kUnguardable, "the result");
   return capture_.finish(outputs, inputs_) || give_up_broken(BreakCode::kInternal);
 }

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/objects/function_spec.h"
+#include "capture/guards/function_spec.h"
 #include "capture/session/entry.h"
 
 namespace stator {

@@ -128,8 +128,7 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   PyThreadState* const thread = PyThreadState_Get();
   if (cpython::python_recursion(thread) < levels_) return fail("the recursion limit is far away");
   if (snapshot_ && !snapshot_->has_room(thread)) return fail("there is room for the frames at the break");
-  if (domain.modes() != modes_)
-    return fail("the modes of torch (grad, autocast, default dtype) are the same");
+  if (domain.modes() != modes_) return fail(std::string("the ") + domain.modes_in_words() + " are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
     const Argument& argument = *arguments_[static_cast<size_t>(i)];
     if (!argument.matches(call.arguments[i], values))

@@ -19,26 +19,36 @@
 namespace stator {
 namespace {
 
+// The words of callables.def.
+namespace policy {
+constexpr CallPolicy pure = CallKind::pure;
+constexpr CallPolicy tensor = CallKind::tensor;
+constexpr CallPolicy setting = CallKind::setting;
+constexpr CallPolicy modes = CallKind::modes;
+constexpr CallPolicy lasting_mode = CallKind::lasting_mode;
+constexpr CallPolicy reads = CallPolicy::refuse(BreakCode::kReadsMemory);  // values that only a run has
+}  // namespace policy
+
 using Names = std::unordered_set<std::string>;
 
-using Kinds = std::unordered_map<std::string_view, CallKind>;
+using Kinds = std::unordered_map<std::string_view, CallPolicy>;
 
 const Kinds kFunctions = {
-#define STATOR_FUNCTION(name, kind) {#name, CallKind::kind},
+#define STATOR_FUNCTION(name, kind) {#name, policy::kind},
 #define STATOR_METHOD(name, kind)
 #include "torch/domain/callables.def"
 };
 
 const Kinds kMethods = {
 #define STATOR_FUNCTION(name, kind)
-#define STATOR_METHOD(name, kind) {#name, CallKind::kind},
+#define STATOR_METHOD(name, kind) {#name, policy::kind},
 #include "torch/domain/callables.def"
 };
 
 // CallKind::unknown: it is not in the table.
-CallKind kind_in(const Kinds& table, std::string_view name) {
+CallPolicy kind_in(const Kinds& table, std::string_view name) {
   const auto found = table.find(name);
-  return found == table.end() ? CallKind::unknown : found->second;
+  return found == table.end() ? CallPolicy(CallKind::unknown) : found->second;
 }
 
 // Classes of torch._C that are context managers over the thread's modes.
@@ -91,10 +101,10 @@ std::string text_attribute(PyObject* object, const char* name) {
   return text;
 }
 
-CallKind classify_method(const std::string& name) {
-  if (name == "requires_grad_") return CallKind::asks_gradient;
-  if (const CallKind known = kind_in(kMethods, name); known != CallKind::unknown) return known;
-  return operator_names().count(name) ? CallKind::tensor : CallKind::reads;
+CallPolicy classify_method(const std::string& name) {
+  if (name == "requires_grad_") return CallPolicy::write_attribute("requires_grad");
+  if (const CallPolicy known = kind_in(kMethods, name); known != CallKind::unknown) return known;
+  return operator_names().count(name) ? policy::tensor : policy::reads;
 }
 
 // The class of torch._C with this name.
@@ -148,7 +158,7 @@ static bool is_getter(PyObject* callable) {
          PyUnicode_CompareWithASCIIString(PyDescr_NAME(descriptor.get()), "data") != 0;
 }
 
-CallKind classify_torch_callable(PyObject* callable) {
+CallPolicy classify_torch_callable(PyObject* callable) {
   if (const CallKind ours = kind_of_replacement(callable); ours != CallKind::unknown) return ours;
   if (PyCFunction_Check(callable)) {
     // Not PyCFunction_GET_SELF: torch's functions are static methods, for which that is NULL.
@@ -157,13 +167,14 @@ CallKind classify_torch_callable(PyObject* callable) {
     if (is_operator_holder(self)) {
       const std::string name = text_attribute(callable, "__name__");
       if (kind_in(kFunctions, name) == CallKind::pure) return CallKind::pure;
-      const bool reads = kind_in(kMethods, name) == CallKind::reads;
-      return reads || name == "from_numpy" || name == "frombuffer" ? CallKind::reads : CallKind::tensor;
+      const bool reads = kind_in(kMethods, name) == CallKind::refused;
+      return reads || name == "from_numpy" || name == "frombuffer" ? policy::reads : policy::tensor;
     }
     if (self != nullptr && PyObject_TypeCheck(self, reinterpret_cast<PyTypeObject*>(THPVariableClass)))
       return classify_method(text_attribute(callable, "__name__"));
     if (is_apply(self, reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name))
-      return c10::GradMode::is_enabled() ? CallKind::autograd : CallKind::forward;
+      return c10::GradMode::is_enabled() ? CallPolicy::call_as_one(BreakCode::kAutogradFunction)
+                                         : CallPolicy(CallKind::calls_class);
     if (is_mode_method(callable)) return CallKind::modes;
     const std::string module = text_attribute(callable, "__module__");
     if (module.starts_with("torch._ops.")) return CallKind::tensor;  // operators of libraries
@@ -173,7 +184,7 @@ CallKind classify_torch_callable(PyObject* callable) {
       // Forward gradients of tensors that no transform has would be those of tracers.
       if ((name.ends_with("_dual_level") || name == "_set_fwd_grad_enabled") && !is_in_transform())
         return CallKind::unknown;
-      if (const CallKind known = kind_in(kFunctions, name); known != CallKind::unknown) return known;
+      if (const CallPolicy known = kind_in(kFunctions, name); known != CallKind::unknown) return known;
       if (name.starts_with("_get_")) return CallKind::setting;
     }
     return CallKind::unknown;
@@ -195,7 +206,8 @@ CallKind classify_torch_callable(PyObject* callable) {
   }
   // Scripted functions call operators, as their Python code would; under autograd they make a history of
   // their own.
-  if (is_scripted(callable)) return c10::GradMode::is_enabled() ? CallKind::script : CallKind::tensor;
+  if (is_scripted(callable))
+    return c10::GradMode::is_enabled() ? CallPolicy::refuse(BreakCode::kScriptUnderGrad) : policy::tensor;
   return CallKind::unknown;
 }
 

@@ -5,7 +5,7 @@
 
 namespace stator {
 
-CallKind classify_torch_callable(PyObject* callable);
+CallPolicy classify_torch_callable(PyObject* callable);
 
 // Attributes of a tensor that its metadata answers, or that are operators.
 bool is_captured_attribute(PyObject* name);

@@ -26,6 +26,7 @@
 #include "torch/domain/dynamo.h"
 #include "torch/domain/error_paths.h"
 #include "torch/domain/left_modes.h"
+#include "torch/domain/tensor_classes.h"
 #include "torch/domain/torch_folder.h"
 #include "torch/guards/tensor_guard.h"
 #include "torch/guards/tensor_watch.h"
@@ -350,6 +351,7 @@ class TorchDomain final : public Domain {
   bool is_tensor(PyObject* object) const override {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
   }
+  bool is_class_of_program(PyTypeObject* type) const override { return is_tensor_subclass(type); }
   bool is_immutable(PyObject* object) const override {
     return THPDtype_Check(object) || THPDevice_Check(object) || is_constant_size(object) ||
            THPLayout_Check(object) || THPMemoryFormat_Check(object) || is_sym_number(object) ||
@@ -374,7 +376,7 @@ class TorchDomain final : public Domain {
     return PyUnicode_CompareWithASCIIString(code->co_name, "__torch_function__") == 0;
   }
   bool clear_the_way() const override { return start_engine(); }
-  CallKind classify(PyObject* callable) const override { return classify_torch_callable(callable); }
+  CallPolicy classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   const char* python_form(PyObject* callable) const override { return stator::python_form(callable); }
   // torch keeps functions of its own away from Dynamo.
@@ -412,6 +414,7 @@ class TorchDomain final : public Domain {
   static uint64_t forward_gradients_word() {
     return c10::AutogradState::get_tls_state().get_fw_grad_mode() ? kForwardGradients : 0;
   }
+  const char* modes_in_words() const override { return "modes of torch (grad, autocast, default dtype)"; }
   uint64_t modes() const override {
     const std::optional<uint64_t> device = default_device();
     constexpr int device_at = ModeState::kBits + kKernelSettingsBits;

@@ -26,7 +26,6 @@ struct GetterGuard {
   std::string text() const { return "." + utf8(name.get()) + " is " + text_of(content); }
   void words(GuardWords&) const {}
   bool note_changes(Changes& changes) {
-    if (changes.is_gone(object)) return false;
     const Ref<> found = now();
     if (!found) return false;
     const bool same = content.matches(found.get());

@@ -20,7 +20,6 @@ struct SlotGuard {
     words.add(reinterpret_cast<const char*>(object) + member->offset);
   }
   bool note_changes(Changes& changes) {
-    if (changes.is_gone(object)) return false;
     return changes.note(content, PyDescr_NAME(descriptor), read_slot(object, descriptor).get());
   }
   template <class Visit>

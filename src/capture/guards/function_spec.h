@@ -1,7 +1,7 @@
-// capture/objects/function_spec.h: a function known by what it is made of, so that one that is made anew on
+// capture/guards/function_spec.h: a function known by what it is made of, so that one that is made anew on
 // every call is the same to its captures.
-#ifndef STATOR_CAPTURE_OBJECTS_FUNCTION_SPEC_H
-#define STATOR_CAPTURE_OBJECTS_FUNCTION_SPEC_H
+#ifndef STATOR_CAPTURE_GUARDS_FUNCTION_SPEC_H
+#define STATOR_CAPTURE_GUARDS_FUNCTION_SPEC_H
 
 #include <vector>
 

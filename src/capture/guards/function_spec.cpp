@@ -1,7 +1,7 @@
-// capture/objects/function_spec.cpp: describing and matching functions.
-#include "capture/objects/function_spec.h"
+// capture/guards/function_spec.cpp: describing and matching functions.
+#include "capture/guards/function_spec.h"
 
-#include "capture/objects/function_parts.h"
+#include "capture/guards/function_parts.h"
 
 namespace stator {
 

@@ -1,6 +1,6 @@
-// capture/objects/function_parts.h: what a function is made of, beside its code and globals.
-#ifndef STATOR_CAPTURE_OBJECTS_FUNCTION_PARTS_H
-#define STATOR_CAPTURE_OBJECTS_FUNCTION_PARTS_H
+// capture/guards/function_parts.h: what a function is made of, beside its code and globals.
+#ifndef STATOR_CAPTURE_GUARDS_FUNCTION_PARTS_H
+#define STATOR_CAPTURE_GUARDS_FUNCTION_PARTS_H
 
 #include <vector>
 

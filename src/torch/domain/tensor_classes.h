@@ -1,6 +1,6 @@
-// capture/recording/tensor_classes.h: classes of the program's whose instances are tensors.
-#ifndef STATOR_CAPTURE_RECORDING_TENSOR_CLASSES_H
-#define STATOR_CAPTURE_RECORDING_TENSOR_CLASSES_H
+// src/torch/domain/tensor_classes.h: classes of the program's whose instances are tensors.
+#ifndef STATOR_TORCH_DOMAIN_TENSOR_CLASSES_H
+#define STATOR_TORCH_DOMAIN_TENSOR_CLASSES_H
 
 #include <string_view>
 

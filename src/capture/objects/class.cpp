@@ -1,17 +1,19 @@
-// capture/recording/class_attributes.cpp: attributes of classes that a capture reads and writes.
+// capture/objects/class.cpp: classes, and their attributes that a capture reads and writes.
 //
 // A guard on a class covers all that it holds, so a read has none of its own. An attribute that is written,
 // or that changes between calls, is set apart: guards on classes leave it out, and what was read of it is
 // guarded as an item of the class's dictionary.
-#include "capture/recording/class_attributes.h"
+#include "capture/objects/class.h"
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/program/effects.h"
 #include "capture/recording/attributes.h"
+#include "capture/recording/capture_stop.h"
+#include "capture/recording/class_attributes.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/places.h"
 #include "capture/recording/reads.h"
-#include "capture/recording/recording.h"
 #include "capture/recording/writes.h"
 
 namespace stator {
@@ -37,6 +39,84 @@ PyTypeObject* holder_of(PyTypeObject* type, PyObject* name) {
 
 bool is_changeable(PyTypeObject* type) {
   return type->tp_flags & Py_TPFLAGS_HEAPTYPE && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
+
+class WrittenClass : public Written {
+ public:
+  using Written::Written;
+
+  Ref<> attributes;  // each that is written, with its old value or absent()
+
+  bool put_back() const override {
+    PyObject *name, *old;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(attributes.get(), &position, &name, &old)) {
+      PyObject* const before = Journal::or_null(old);
+      if (cpython::own_attribute(type(), name) != before &&
+          PyType_Type.tp_setattro(object.get(), name, before) < 0)
+        return false;
+    }
+    return true;
+  }
+
+  bool is_as_before() const override {
+    PyObject *name, *old;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(attributes.get(), &position, &name, &old)) {
+      if (cpython::own_attribute(type(), name) != Journal::or_null(old)) return false;
+    }
+    return true;
+  }
+
+  void collect(Effects& effects, const Recording& recording) const override {
+    PyObject *name, *old;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(attributes.get(), &position, &name, &old)) {
+      PyObject* now = cpython::own_attribute(type(), name);
+      if (now == nullptr || recording.placed.in(cpython::type_dict(type()).get(), name) == now) continue;
+      effects.add(object.get(), {Ref<>::share(now)},
+                  [name = Ref<>::share(name)](PyObject* target, const FinalValues& values) {
+                    return PyType_Type.tp_setattro(target, name.get(), values[0]) == 0;
+                  });
+    }
+  }
+
+  bool wrote_key(PyObject* name) const override { return PyDict_Contains(attributes.get(), name) == 1; }
+  bool is_seen_by_lookups() const override { return true; }
+
+ private:
+  PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(object.get()); }
+};
+
+bool note_attribute(Recording& recording, PyTypeObject* type, PyObject* name) {
+  WrittenClass& written = recording.journal.note<WrittenClass>(reinterpret_cast<PyObject*>(type));
+  if (!written.attributes) written.attributes = Ref<>::steal(PyDict_New());
+  if (!written.attributes) return false;
+  const int known = PyDict_Contains(written.attributes.get(), name);
+  if (known != 0) return known > 0;
+  PyObject* old = cpython::own_attribute(type, name);
+  return PyDict_SetItem(written.attributes.get(), name, old != nullptr ? old : Journal::absent()) == 0;
+}
+
+bool read_class_object(Recording& recording, PyObject* object) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(object);
+  recording.classes.give_out(type);
+  return read_type(recording, type) && read_type(recording, Py_TYPE(object));
+}
+
+bool put(Recording& recording, PyObject* object, PyObject* name, PyObject*, PyObject* stands) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(object);
+  recording.guards.keep(name);
+  recording.guards.set_apart(type, name);
+  return note_attribute(recording, type, name) && PyType_Type.tp_setattro(object, name, stands) == 0;
+}
+
+// int, NoneType: there as long as the process.
+bool describe_class(Description& description, size_t step, PyObject* object) {
+  if (reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    return description.refuse(object);
+  description.stay(step, object);
+  return true;
 }
 
 }  // namespace
@@ -101,7 +181,24 @@ bool before_class_attribute_write(Recording& recording, PyTypeObject* type, PyOb
   if (old == nullptr || !is_plain_value(old) || recording.classes.has(one.get()) ||
       recording.classes.is_seen_through(type))
     recording.guards.read(dict, one.get(), old);
-  return recording.journal.class_attribute(type, one.get());
+  return note_attribute(recording, type, one.get());
 }
+
+bool read_type(Recording& recording, PyTypeObject* type) {
+  if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (recording.guards.has<TypeGuard>(type)) return true;
+  if (is_fresh(recording, object)) return true;
+  if (type->tp_mro == nullptr)
+    return stop(recording, BreakCode::kUnguardable,
+                std::string("class ") + type->tp_name + " is still being made");
+  Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
+  if (!alive) return false;
+  const unsigned int version = type_version(type);
+  recording.guards.add(TypeGuard{type, std::move(alive), version, TypeContents::of(type), nullptr}, object);
+  return true;
+}
+
+const ObjectKind ClassKind::row = {.read = read_class_object, .put = put, .describe = describe_class};
 
 }  // namespace stator

@@ -1,0 +1,47 @@
+// capture/objects/exception.cpp: exceptions: what they are made with is all that a result may hold of one.
+#include "capture/objects/exception.h"
+
+#include "capture/cpython/python_class.h"
+#include "capture/program/description.h"
+
+namespace stator {
+namespace {
+
+// All that its instances hold beside a dictionary is what every exception holds.
+bool is_plain_exception_class(PyTypeObject* type) {
+  while (cpython::is_python_class(type)) type = type->tp_base;
+  const auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  return PyType_IsSubtype(type, const_cast<PyTypeObject*>(base)) && type->tp_basicsize == base->tp_basicsize;
+}
+
+// It was not raised yet.
+bool is_new(PyObject* exception) {
+  const auto* fields = reinterpret_cast<PyBaseExceptionObject*>(exception);
+  return is_plain_exception_class(Py_TYPE(exception)) && fields->traceback == nullptr &&
+         fields->context == nullptr && fields->cause == nullptr && !fields->suppress_context;
+}
+
+void add_arguments(Recording&, PyObject* exception, std::vector<PyObject*>& found) {
+  if (PyObject* arguments = reinterpret_cast<PyBaseExceptionObject*>(exception)->args)
+    found.push_back(arguments);
+}
+
+bool describe_exception(Description& description, size_t step, PyObject* exception) {
+  if (!is_new(exception) || !description.is_made_here(exception))
+    return any_instance.describe(description, step, exception);
+  const size_t arguments = description.add(reinterpret_cast<PyBaseExceptionObject*>(exception)->args);
+  if (arguments == Description::kStopped) return false;
+  description.make_whole(step, [arguments, type = Ref<>::share(reinterpret_cast<PyObject*>(
+                                               Py_TYPE(exception)))](const Description::Values& values) {
+    const newfunc construct = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_new;
+    return Ref<>::steal(
+        construct(reinterpret_cast<PyTypeObject*>(type.get()), values[arguments].get(), nullptr));
+  });
+  return description.add_attributes(step, exception);
+}
+
+}  // namespace
+
+const ObjectKind ExceptionKind::row = {.add_reached = add_arguments, .describe = describe_exception};
+
+}  // namespace stator

@@ -1,0 +1,140 @@
+// capture/objects/iterator.cpp: iterators of Python's own that were made in a capture.
+//
+// They say by `__reduce__` what makes another one at the same position. Those of dictionaries and sets would
+// be turned into lists by it: they are made anew and moved forward instead.
+#include "capture/objects/iterator.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "capture/cpython/referents.h"
+#include "capture/cpython/traits.h"
+#include "capture/program/description.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/known_objects.h"
+
+namespace stator {
+namespace {
+
+// What an iterator that was made here leads to. Those inside of it are as new as itself.
+void add_iterated(Recording& recording, PyObject* iterator, std::vector<PyObject*>& found) {
+  const size_t first = found.size();
+  cpython::add_referents(iterator, found);
+  for (size_t i = first, end = found.size(); i < end; i++) {
+    if (!PyTuple_CheckExact(found[i])) continue;  // of several iterators
+    PyObject** const items = PySequence_Fast_ITEMS(found[i]);
+    found.insert(found.end(), items, items + PyTuple_GET_SIZE(found[i]));
+  }
+  for (size_t i = first; i < found.size(); i++) {
+    if (iterator_kind(found[i]) != nullptr && !is_known(recording, found[i])) make_fresh(recording, found[i]);
+  }
+}
+
+// The beginning of CPython's iterators over dictionaries and sets, on every version.
+struct TableIterator {
+  PyObject ob_base;
+  PyObject* table;  // nullptr at its end
+  Py_ssize_t used;  // items that it had
+};
+
+bool is_table_iterator(const PyTypeObject* type) {
+  const std::string_view name = type->tp_name;
+  return name == "dict_keyiterator" || name == "dict_valueiterator" || name == "dict_itemiterator" ||
+         name == "set_iterator";
+}
+
+// What is walked through.
+Ref<> walked(PyObject* table, const PyTypeObject* iterator) {
+  const std::string_view name = iterator->tp_name;
+  if (name == "dict_valueiterator") return Ref<>::steal(PyObject_CallMethod(table, "values", nullptr));
+  if (name == "dict_itemiterator") return Ref<>::steal(PyObject_CallMethod(table, "items", nullptr));
+  return Ref<>::share(table);
+}
+
+bool describe_table_iterator(Description& description, size_t step, PyObject* iterator) {
+  const auto* walks = reinterpret_cast<TableIterator*>(iterator);
+  PyObject* table = walks->table;
+  // The items of a set that is made anew may come in another order.
+  const bool in_order =
+      table != nullptr && (PyDict_CheckExact(table) || !is_fresh(description.recording, table));
+  const Py_ssize_t size = in_order ? PyObject_Length(table) : 0;
+  const Py_ssize_t left = PyObject_LengthHint(iterator, 0);
+  if (!in_order || walks->used != size || left > size) return false;
+  const size_t over = description.add(table);
+  if (over == Description::kStopped) return false;
+  const auto type = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(iterator)));
+  description.make_late(step, [over, type, given = size - left](const Description::Values& values) {
+    const Ref<> whole = walked(values[over].get(), reinterpret_cast<PyTypeObject*>(type.get()));
+    Ref<> made = whole ? Ref<>::steal(PyObject_GetIter(whole.get())) : Ref<>();
+    for (Py_ssize_t i = 0; made && i < given; i++) Ref<>::steal(PyIter_Next(made.get()));
+    return PyErr_Occurred() ? Ref<>() : std::move(made);
+  });
+  return true;
+}
+
+bool describe_walk(Description& description, size_t step, PyObject* iterator) {
+  PyTypeObject* type = Py_TYPE(iterator);
+  if (is_table_iterator(type)) return describe_table_iterator(description, step, iterator);
+  if (!cpython::kItertoolsReduce && std::string_view(type->tp_name).starts_with("itertools.")) return false;
+  const auto reduced = Ref<>::steal(PyObject_CallMethod(iterator, "__reduce__", nullptr));
+  if (!reduced || !PyTuple_CheckExact(reduced.get()) || PyTuple_GET_SIZE(reduced.get()) < 2 ||
+      PyTuple_GET_SIZE(reduced.get()) > 3)
+    return false;
+  PyObject* arguments = PyTuple_GET_ITEM(reduced.get(), 1);
+  if (!PyTuple_CheckExact(arguments)) return false;
+  std::vector<size_t> parts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+    if (!description.add_part(parts, PyTuple_GET_ITEM(arguments, i))) return false;
+  }
+  size_t state = Description::kStopped;
+  if (PyTuple_GET_SIZE(reduced.get()) == 3 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None) {
+    state = description.add(PyTuple_GET_ITEM(reduced.get(), 2));
+    if (state == Description::kStopped) return false;
+  }
+  // New objects keep their addresses until all is described.
+  description.recording.known.kept.push_back(reduced);
+  description.make_late(
+      step, [parts = std::move(parts), state,
+             maker = Ref<>::share(PyTuple_GET_ITEM(reduced.get(), 0))](const Description::Values& values) {
+        const auto with = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+        for (size_t i = 0; with && i < parts.size(); i++)
+          PyTuple_SET_ITEM(with.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[parts[i]].get()));
+        Ref<> made = Ref<>::steal(with ? PyObject_CallObject(maker.get(), with.get()) : nullptr);
+        if (!made || state == Description::kStopped) return made;
+        const auto done =
+            Ref<>::steal(PyObject_CallMethod(made.get(), "__setstate__", "O", values[state].get()));
+        return done ? std::move(made) : Ref<>();
+      });
+  return true;
+}
+
+bool describe_iterator(Description& description, size_t step, PyObject* iterator) {
+  constexpr Py_ssize_t kOwnerAndReduced = 2;
+  if (!is_fresh(description.recording, iterator) && Py_REFCNT(iterator) > kOwnerAndReduced)
+    return any_instance.describe(description, step, iterator);
+  return description.describe_late(step, iterator,
+                                   [&] { return describe_walk(description, step, iterator); });
+}
+
+}  // namespace
+
+bool read_iterator(Recording& recording, PyObject* iterator, bool& looks) {
+  const IteratorKind* kind = iterator_kind(iterator);
+  if (kind == nullptr) return true;
+  if (kind->is_leaf) return true;
+  std::vector<PyObject*> inside;
+  add_iterated(recording, iterator, inside);
+  const bool has_callable = std::any_of(inside.begin(), inside.end(),
+                                        [](PyObject* referent) { return PyFunction_Check(referent); });
+  looks = looks || kind->looks != IteratorKind::nowhere;
+  if (kind->looks == IteratorKind::items || (kind->looks == IteratorKind::either && !has_callable))
+    return read_deep(recording, iterator);
+  for (PyObject* referent : inside) {
+    if (iterator_kind(referent) != nullptr && !read_iterator(recording, referent, looks)) return false;
+  }
+  return true;
+}
+
+const ObjectKind IteratorObjectKind::row = {.add_reached = add_iterated, .describe = describe_iterator};
+
+}  // namespace stator

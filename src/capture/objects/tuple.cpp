@@ -1,0 +1,65 @@
+// capture/objects/tuple.cpp: tuples, named tuples and structures of C code: known by their address, and made
+// whole of their items.
+#include "capture/objects/tuple.h"
+
+#include "capture/objects/sequence.h"
+#include "capture/recording/argument_reads.h"
+#include "capture/recording/contents.h"
+#include "capture/recording/known_objects.h"
+#include "capture/recording/reads.h"
+
+namespace stator {
+namespace {
+
+void pin_tuple_items(Recording& recording, PyObject* tuple) { pin_items(recording, tuple); }
+
+bool read_tuple(Recording& recording, PyObject* tuple) {
+  if (!read_type(recording, Py_TYPE(tuple))) return false;
+  pin_items(recording, tuple);
+  return true;
+}
+
+bool describe_tuple(Description& description, size_t step, PyObject* tuple) {
+  std::vector<size_t> parts;
+  PyTypeObject* const type = Py_TYPE(tuple);
+  // torch.return_types and the like are struct sequences, with a constructor of their own.
+  const bool is_structure = PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "n_sequence_fields");
+  if (!describe_items(description, tuple, parts)) return false;
+  if (type != &PyTuple_Type && !description.add_attributes(step, tuple)) return false;
+  const newfunc construct = is_structure ? type->tp_new : PyTuple_Type.tp_new;
+  description.make_whole(
+      step, [parts = std::move(parts), construct,
+             kept = Ref<>::share(reinterpret_cast<PyObject*>(type))](const Description::Values& values) {
+        auto made = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+        for (size_t i = 0; made && i < parts.size(); i++)
+          PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[parts[i]].get()));
+        if (kept.get() == reinterpret_cast<PyObject*>(&PyTuple_Type)) return made;
+        const auto arguments = Ref<>::steal(PyTuple_Pack(1, made.get()));
+        auto* const of = reinterpret_cast<PyTypeObject*>(kept.get());
+        return Ref<>::steal(arguments ? construct(of, arguments.get(), nullptr) : nullptr);
+      });
+  return true;
+}
+
+}  // namespace
+
+bool pin_items(Recording& recording, PyObject* tuple) {
+  if (Argument* argument = find_argument(recording, tuple)) return reach_argument_items(recording, *argument);
+  if (!is_pinned(recording, tuple)) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    if (!is_constant(item)) pin(recording, item, {Origin::item, tuple, Ref<>::steal(PyLong_FromSsize_t(i))});
+  }
+  return true;
+}
+
+const ObjectKind TupleKind::row = {
+    .read = read_tuple,
+    .pin_parts = pin_tuple_items,
+    .add_reached = add_items,
+    .holds_unread = holds_unread_item,
+    .read_unread = read_unread_items,
+    .describe = describe_tuple,
+};
+
+}  // namespace stator

@@ -1,0 +1,16 @@
+// capture/objects/tuple.h: tuples.
+#ifndef STATOR_CAPTURE_OBJECTS_TUPLE_H
+#define STATOR_CAPTURE_OBJECTS_TUPLE_H
+
+#include "capture/recording/object_kind.h"
+
+namespace stator {
+
+struct TupleKind {
+  static bool includes(const Recording&, PyObject* object) { return PyTuple_Check(object); }
+  static const ObjectKind row;
+};
+
+}  // namespace stator
+
+#endif
