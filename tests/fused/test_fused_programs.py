@@ -251,3 +251,26 @@ def test_threads_share_rows() -> None:
             check(lambda x: (F.gelu(x) * 2, F.softmax(x, -1), x.sum(-1)), x, kernels=None, ulps=64)
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_results_of_inference_mode_are_of_it(whole: bool) -> None:
+    """A kernel runs on its side of a mode's border, and is made there: nothing is moved across."""
+
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        with torch.inference_mode():
+            return (x * 2).relu() + 1
+
+    def around(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x * 3
+        z = inside(x)
+        return y + 1, z, x + 1, y.sin() * z
+
+    program = inside if whole else around
+    compiled = stator.compile(program, backend="fused", fullgraph=True)
+    x = torch.randn(4, 3)
+    for _ in range(3):
+        wanted, found = program(x), compiled(x)
+        for a, b in zip([wanted] if whole else wanted, [found] if whole else found, strict=True):
+            assert torch.allclose(a, b)
+            assert a.is_inference() == b.is_inference()

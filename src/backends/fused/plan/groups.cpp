@@ -135,6 +135,12 @@ void Groups::place(uint32_t number) {
   bool is_folded = outputs.count > 0;
   for (ValueId id : outputs) is_folded = is_folded && memory_.is_folded(id);
   if (is_folded) return;
+  // What is made in inference mode is made of it: groups stay on their side.
+  if (node.op == ir::op::kInferenceEnter || node.op == ir::op::kInferenceExit) {
+    for (Group& group : groups_) group.needed = std::min(group.needed, int64_t{number});
+    border_ = number;
+    return;
+  }
 
   const Rule* rule = find_rule(graph_.op_of(node).name);
   Shape shape;
@@ -154,7 +160,7 @@ void Groups::place(uint32_t number) {
     return;
   }
 
-  int64_t ready = -1;
+  int64_t ready = border_;
   std::vector<char> waits_for;
   std::vector<uint32_t> candidates;
   graph_.for_each_use(node, [&](ValueId id) {

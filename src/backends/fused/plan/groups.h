@@ -67,6 +67,7 @@ class Groups {
   const Memory& memory_;
   std::vector<Group> groups_;
   std::vector<uint32_t> group_of_;  // by node
+  int64_t border_ = -1;             // the last node that entered or left inference mode
 };
 
 }  // namespace stator::fused
