@@ -50,7 +50,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
                                    &context)) {
     return nullptr;
   }
-  Ref<> object = wrap_function(type, function, &call_compiled, "stator.compile");
+  Ref<> object = wrap_function(type, function, &vectorcall_compiled, "stator.compile");
   if (!object) return nullptr;
   auto* self = reinterpret_cast<Compiled*>(object.get());
   self->backend = Py_NewRef(backend);
@@ -109,7 +109,7 @@ PyObject* reset(PyObject* object, PyObject*) {
 
 PyObject* enter_block(PyObject* object, PyObject*) {
   auto* self = reinterpret_cast<Compiled*>(object);
-  self->state->blocks.push_back(std::make_unique<CalleesScope>(callees_of(self), false));
+  self->state->blocks.push_back(std::make_unique<CalleesScope>(callees_of(as_function(object)), false));
   Py_RETURN_NONE;
 }
 
@@ -164,6 +164,7 @@ PyType_Spec spec = {"stator._capture.Compiled", sizeof(Compiled), 0,
 }  // namespace
 
 bool add_compiled(PyObject* module) {
+  add_call_reports();
   auto type = Ref<>::steal(derived_wrapper(&spec));
   if (!type || PyModule_AddObjectRef(module, "Compiled", type.get()) < 0) return false;
   recognise_mark(reinterpret_cast<PyTypeObject*>(type.get()), [](PyObject* object) {

@@ -22,53 +22,6 @@ PyObject* strings(const std::vector<std::string>& texts) {
   return list.release();
 }
 
-std::string text_of(const CaptureStop& stop) {
-  std::string text = reason(*stop.code).code;
-  if (!stop.detail.empty()) text += ": " + stop.detail;
-  if (!stop.not_kept.empty()) text += "; before it: " + stop.not_kept;
-  if (!stop.stack.empty())
-    text += " (" + stop.stack.back().file + ":" + std::to_string(stop.stack.back().line) + ")";
-  return text;
-}
-
-namespace {
-
-// As it stands in the file; empty where it cannot be read.
-std::string source_line(const UserFrame& frame) {
-  auto linecache = Ref<>::steal(PyImport_ImportModule("linecache"));
-  auto line = Ref<>::steal(
-      linecache ? PyObject_CallMethod(linecache.get(), "getline", "si", frame.file.c_str(), frame.line)
-                : nullptr);
-  const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
-  if (text == nullptr) {
-    PyErr_Clear();
-    return {};
-  }
-  std::string trimmed = text;
-  trimmed.erase(0, trimmed.find_first_not_of(" \t"));
-  trimmed.erase(trimmed.find_last_not_of(" \t\n") + 1);
-  return trimmed;
-}
-
-}  // namespace
-
-const UserFrame* own_frame(const CaptureStop& stop) {
-  const auto is_own = [](const UserFrame& frame) {
-    return frame.file.find("/lib/python3") == std::string::npos;
-  };
-  const auto found = std::find_if(stop.stack.rbegin(), stop.stack.rend(), is_own);
-  return found != stop.stack.rend() ? &*found : nullptr;
-}
-
-std::string stack_text(const CaptureStop& stop) {
-  std::string text;
-  for (const UserFrame& frame : stop.stack) {
-    text += "\n  File \"" + frame.file + "\", line " + std::to_string(frame.line) + ", in " + frame.function;
-    if (const std::string line = source_line(frame); !line.empty()) text += "\n    " + line;
-  }
-  return text;
-}
-
 namespace {
 
 // (file, line, function)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/session/callee_captures.h"
+#include "capture/session/stop_text.h"
 
 namespace stator {
 
@@ -19,13 +20,6 @@ PyObject* stop_rows(const std::vector<CaptureStop>& stops);
 // Where captures ended before the function did, and why others were given up.
 std::vector<CaptureStop> all_stops(const CaptureCache& cache);
 PyObject* callee_rows(const CalleeCaptures& callees);
-
-// `code: detail (file:line)`
-std::string text_of(const CaptureStop& stop);
-// The innermost frame that belongs to no library; nullptr: there is none.
-const UserFrame* own_frame(const CaptureStop& stop);
-// The user's stack as tracebacks show it, each frame on lines of its own, innermost last.
-std::string stack_text(const CaptureStop& stop);
 
 }  // namespace stator
 

@@ -1,5 +1,4 @@
-// bindings/capture/stance.cpp: how a thread's calls of compiled functions are treated, and the settings of
-// all.
+// bindings/capture/stance.cpp: the functions that set how calls of compiled functions are treated.
 #include "bindings/capture/stance.h"
 
 #include <cstring>
@@ -11,10 +10,6 @@
 #include "capture/cpython/ref.h"
 
 namespace stator {
-
-thread_local Stance thread_stance = Stance::normal;
-CallSettings settings;
-PyObject* capture_error = nullptr;
 
 namespace {
 
@@ -92,15 +87,6 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
-
-void set_capture_error(const char* kind, const std::string& message) {
-  if (!is_set(settings.error_hook)) {
-    PyErr_SetString(capture_error, message.c_str());
-    return;
-  }
-  const auto error = Ref<>::steal(PyObject_CallFunction(settings.error_hook, "ss", kind, message.c_str()));
-  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
-}
 
 bool add_stance(PyObject* module) {
   capture_error = PyErr_NewExceptionWithDoc("stator.CaptureError", "A function could not be captured whole.",
