@@ -163,6 +163,15 @@ class DomainCapture {
   virtual bool has_other_answer() const { return false; }
   // Whether the domain itself runs Python code just now, which is no part of the program.
   virtual bool runs_own_code() const { return false; }
+  // A segment may end behind an instruction whose operator gives what only a run has: from here on the next
+  // such operator is the last one. False: the backend does not take it.
+  virtual bool expect_last_read() { return false; }
+  // There was one: nothing of the program may look at its result.
+  virtual bool has_last_read() const { return false; }
+  // What stands for the number of a tensor, or its truth, as the last thing that the graph gives; nothing: it
+  // cannot be.
+  enum class LastRead : uint8_t { number, truth };
+  virtual Ref<> last_read(PyObject* /*tensor*/, LastRead) { return {}; }
   // Grows with every operator that is recorded.
   virtual size_t recorded() const { return 0; }
   // Ends the recording: `outputs` are the tensors (tracers or real ones) and symbolic numbers that the

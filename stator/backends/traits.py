@@ -1,5 +1,6 @@
 """What a backend can do with a captured graph, said when it is registered."""
 
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ class Traits:
     """Each node runs in its place in every run: numbers read off tensors (`item`), `print`, `backward()`."""
     changes_tensors: bool = False
     """Nodes that change what a tensor is (`requires_grad_`, `.data =`, resizing) run in their order."""
+    reads_values: bool = False
+    """A graph may end with operators whose result depends on values (`item`, `nonzero`, a mask)."""
 
 
 PLAIN = Traits()
@@ -24,9 +27,43 @@ PLAIN = Traits()
 
 def replayed(engine: str) -> Traits:
     """Of a program of the engine's own: it runs whatever a capture may hold."""
-    return Traits(engine, runs_python=True, changes_tensors=True)
+    return Traits(engine, runs_python=True, changes_tensors=True, reads_values=True)
 
 
 def traits_of(backend: Any) -> Traits:
     found = getattr(backend, ATTRIBUTE, PLAIN)
     return found if isinstance(found, Traits) else PLAIN
+
+
+_refused: "weakref.WeakSet[Any]" = weakref.WeakSet()
+"""Backends without traits that have refused such a graph."""
+
+
+def takes_reads(backend: Any) -> bool:
+    """Whether a graph that ends with a value's reader is offered to it (called by the engine).
+
+    What says nothing about itself is offered one, unless it is torch's or ours: those go through fake
+    tensors, which refuse such operators.
+    """
+    said = getattr(backend, ATTRIBUTE, None)
+    if isinstance(said, Traits):
+        return said.reads_values
+    inner = getattr(backend, "backend", backend)  # with options: choice.py
+    module = getattr(inner, "__module__", None) or type(inner).__module__
+    if str(module).partition(".")[0] in ("torch", "stator"):
+        return False
+    try:
+        return backend not in _refused
+    except TypeError:  # it has no hash or no weak reference: what it refuses could not be kept
+        return False
+
+
+def note_refusal(backend: Any, module: Any) -> None:
+    """The backend failed with this graph: it is given none that ends like it."""
+    from torch import Tag
+
+    reads = {Tag.data_dependent_output, Tag.dynamic_output_shape}
+    targets = [getattr(node.target, "_opname", "") for node in module.graph.nodes]
+    tags = [set(getattr(node.target, "tags", ())) for node in module.graph.nodes]
+    if any(each & reads for each in tags) or not {"item", "is_nonzero"}.isdisjoint(targets):
+        _refused.add(backend)

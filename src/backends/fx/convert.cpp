@@ -252,11 +252,17 @@ class Converter {
     const py::object result =
         call_(overload_of(info), arguments, keywords, single ? py::object(py::int_(first)) : py::none(),
               static_cast<uint32_t>(node.line), was_below_autograd(graph_, node, info));
-    if (single) {
+    if (single || gives_number(schema)) {
       values_[first] = result;
     } else {
       take_results(node, schema, result, returns_list);
     }
+  }
+
+  static bool gives_number(const c10::FunctionSchema& schema) {
+    if (schema.returns().size() != 1) return false;
+    const c10::TypeKind kind = schema.returns()[0].type()->kind();
+    return kind == c10::TypeKind::NumberType || kind == c10::TypeKind::BoolType;
   }
 
   // An operator that returns several tensors, a list of them, or both.

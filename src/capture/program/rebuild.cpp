@@ -9,6 +9,7 @@ namespace stator {
 
 // One that was calculated is another object than those it was calculated from.
 static Ref<> new_number(const Ref<>& number) {
+  if (PyBool_Check(number.get())) return number;
   if (PyFloat_CheckExact(number.get()))
     return Ref<>::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(number.get())));
   int overflow = 1;

@@ -10,9 +10,10 @@ static bool is_free_variable(const PyCodeObject* code, size_t slot) {
   return slot >= first && slot < static_cast<size_t>(code->co_nlocalsplus);
 }
 
-bool Snapshot::describe(const std::vector<FrameState>& frames, bool has_first, Rebuild& rebuild,
-                        Rebuild::Capture& capture) {
-  for (const FrameState& state : frames) {
+bool Snapshot::describe(const SegmentEnd& end, bool has_first, Rebuild& rebuild, Rebuild::Capture& capture) {
+  behind_ = end.behind;
+  break_unit_ = end.unit;
+  for (const FrameState& state : end.frames) {
     FrameImage image{kUnset, state.code, state.unit, {}};
     if (!has_first || !frames_.empty()) {
       image.function = rebuild.add(state.function.get(), capture);

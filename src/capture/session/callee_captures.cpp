@@ -180,7 +180,7 @@ static std::vector<Frame*> frames_at(PyThreadState* thread, Frame* first, OpenEn
 PyObject* CalleeCaptures::go_on(PyThreadState* thread, OpenEnd& end) {
   const std::vector<Frame*> frames = frames_at(thread, nullptr, end);
   Frame* first = frames.front();
-  PyObject* result = interpret_segments(thread, frames, *this);
+  PyObject* result = interpret_segments(thread, frames, *this, end.entry->snapshot()->is_behind());
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, first);
   return result;
 }
@@ -203,7 +203,8 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
       if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
       return true;
     case CaptureCache::Answer::open:
-      *result = interpret_segments(thread, frames_at(thread, frame, end), *this);
+      *result = interpret_segments(thread, frames_at(thread, frame, end), *this,
+                                   end.entry->snapshot()->is_behind());
       return true;
     case CaptureCache::Answer::stopped:
       note_break(of.cache.stops().back().place);
@@ -313,7 +314,7 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
         of->runs = -1;
         inner = frames_at(thread, frame, end);
         inner.erase(inner.begin());
-        return Answer::moved;
+        return end.entry->snapshot()->is_behind() ? Answer::moved_on : Answer::moved;
       }
       case CaptureCache::Answer::stopped:
         note_break(cache.stops().back().place);

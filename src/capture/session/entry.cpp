@@ -72,14 +72,27 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   }
 }
 
-// Up to the break that ended a whole capture. It begins once more, since the instruction that led there may
-// have done half of its work.
+// Up to the break that ended a whole capture, and behind it where what it reads can be the last thing that
+// the graph gives. It begins once more, since the instruction that led there may have done half of its work.
 std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
                                             const CaptureOptions& options,
                                             const std::unordered_set<PyObject*>& by_identity,
                                             CaptureStop& why) {
+  if (PyErr_Occurred() || !domain.captures_now()) return nullptr;
+  const bool reads_values =
+      why.code == BreakCode::kDataDependentOperator || why.code == BreakCode::kDataDependentBranch;
+  if (reads_values && why.place.number > 0) {
+    if (auto entry = capture_until(domain, function, call, options, by_identity, true, why)) return entry;
+    PyErr_Clear();  // of a backend that does not take such a graph
+  }
   const bool at_once = why.place.number <= 1;
-  if (at_once || PyErr_Occurred() || !domain.captures_now()) return nullptr;
+  return at_once ? nullptr : capture_until(domain, function, call, options, by_identity, false, why);
+}
+
+std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
+                                            const CaptureOptions& options,
+                                            const std::unordered_set<PyObject*>& by_identity, bool behind,
+                                            CaptureStop& why) {
   const AtomicScope until_undone(true);
   UserStack stack;
   const auto capture = domain.begin(stack.lines(), stack, options.backend, false);
@@ -88,7 +101,7 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
     return nullptr;
   }
   CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
-  std::unique_ptr<Entry> entry = attempt.make_until(why.place.number);
+  std::unique_ptr<Entry> entry = attempt.make_until(why.place.number, behind);
   if (entry) {
     entry->told_captured = capture->told_captured();
   } else {

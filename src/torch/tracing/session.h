@@ -133,6 +133,10 @@ class Session {
   // Whether numbers may be read off tensors by nodes; what the backend cannot do ends the capture.
   bool reads_numbers = false;
   bool has_read = false;  // one was
+  // Whether the capture ends behind the running instruction, and an operator there may be the last one of the
+  // graph, whose result only a run has (last_read.h); whether there was one.
+  bool takes_last_read = false;
+  bool has_last_read = false;
   // Whether a place of the program passes errors on as they are, whatever the run has done: no handler of the
   // program's stands around it. Set by the engine; nothing: none does.
   std::function<bool(LineId)> passes_errors_on;
