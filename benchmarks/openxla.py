@@ -1,6 +1,6 @@
 """benchmarks/openxla.py: the models of `make models` through `openxla_eval` and `openxla`, beside others.
 
-    python benchmarks/openxla.py [--beside native,inductor] [--no-training] [architecture ...]
+    python benchmarks/openxla.py [--device cuda] [--beside native,inductor] [--no-training] [architecture ...]
 
 Forward in eval on each, within 1e-4 of eager; a training step with gradients on those marked for it. Compile
 time is that of the first call; run times are medians. Also the cost of a call of a tiny program. Exit status
@@ -37,10 +37,14 @@ def seeded(call: Callable[[], Any]) -> Any:
 
 
 def median_us(call: Callable[[], Any], repeats: int = 20) -> float:
+    import torch
+
+    wait = torch.cuda.synchronize if torch.cuda.is_initialized() else lambda: None
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
         call()
+        wait()
         times.append(time.perf_counter() - begin)
     return sorted(times)[repeats // 2] * 1e6
 
@@ -127,9 +131,10 @@ def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     return {"gap": largest, "two_steps_s": time.perf_counter() - begin}
 
 
-def examine(name: str, beside: list[str], training: bool) -> dict[str, Any]:
+def examine(name: str, options: argparse.Namespace) -> dict[str, Any]:
     import transformers
     from architectures import ARCHITECTURES
+    from torch.utils._pytree import tree_map_only
 
     import stator
     import torch
@@ -138,9 +143,11 @@ def examine(name: str, beside: list[str], training: bool) -> dict[str, Any]:
     torch.manual_seed(0)
     architecture = ARCHITECTURES[name]
     model, inputs = architecture.build(transformers)
+    model = model.to(options.device)
+    inputs = tree_map_only(torch.Tensor, lambda tensor: tensor.to(options.device), inputs)
     stator.reset()
-    row: dict[str, Any] = {"name": name, **evaluate(model, inputs, beside)}
-    if architecture.trains and training:
+    row: dict[str, Any] = {"name": name, **evaluate(model, inputs, options.beside)}
+    if architecture.trains and not options.no_training:
         stator.reset()
         row["training"] = train(model, inputs)
     return row
@@ -155,7 +162,7 @@ def work(options: argparse.Namespace) -> int:
     torch.set_num_threads(1)
     for name in options.work:
         try:
-            row = examine(name, options.beside, not options.no_training)
+            row = examine(name, options)
         except Exception as error:
             cause = error.__cause__ or error
             row = {"name": name, "error": f"{type(cause).__name__}: {cause}"[:400]}
@@ -165,6 +172,7 @@ def work(options: argparse.Namespace) -> int:
 
 def in_process(name: str, options: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, __file__, "--work", name, "--beside", ",".join(options.beside)]
+    command += ["--device", options.device]
     command += ["--no-training"] if options.no_training else []
     try:
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -228,6 +236,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="architecture")
     parser.add_argument("--beside", type=lambda text: [name for name in text.split(",") if name], default=[])
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--no-training", action="store_true")
     parser.add_argument("--limit", type=float, default=180, help="seconds for one architecture")
     parser.add_argument("--json", type=Path, default=RESULTS / "openxla.json")

@@ -33,6 +33,10 @@ class Config:
     """What `torch.compiler.is_compiling()` gives in captured code: True, False (as in eager code), or "auto":
     False, and True where the capture breaks with the answer False and does not with the answer True."""
 
+    cuda_graphs: bool = False
+    """The backends `native` and `fused` record their work on CUDA in CUDA graphs, as with
+    `mode="reduce-overhead"`. Asked when a function is compiled."""
+
     if not TYPE_CHECKING:  # so that type checkers know the names above and no others
 
         def __setattr__(self, name: str, value: Any) -> None:

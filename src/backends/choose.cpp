@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "backends/cuda_graphs/graphed_program.h"
 #include "backends/empty/empty_program.h"
 #include "backends/fused/program/fused_program.h"
 #include "backends/fx/fx_program.h"
@@ -33,12 +34,15 @@ std::unique_ptr<TensorProgram> make_program(std::shared_ptr<Session> session, Py
   if (backend == Py_None || session->graph.nodes().empty())
     return native::make_tensor_program(std::move(session));
   if (PyUnicode_Check(backend)) {
-    if (PyUnicode_CompareWithASCIIString(backend, "native") == 0)
-      return native::make_tensor_program(std::move(session));
-    if (PyUnicode_CompareWithASCIIString(backend, "fused") == 0)
-      return fused::make_tensor_program(std::move(session));
-    if (PyUnicode_CompareWithASCIIString(backend, "empty") == 0)
-      return make_empty_program(native::make_tensor_program(std::move(session)));
+    const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(backend, name) == 0; };
+    if (is("native")) return native::make_tensor_program(std::move(session));
+    if (is("native+cuda_graphs")) {
+      native::Program program = cuda_graphs::make_program(*session, native::in_order(session->graph));
+      return native::make_tensor_program(std::move(session), std::move(program));
+    }
+    if (is("fused")) return fused::make_tensor_program(std::move(session), false);
+    if (is("fused+cuda_graphs")) return fused::make_tensor_program(std::move(session), true);
+    if (is("empty")) return make_empty_program(native::make_tensor_program(std::move(session)));
   }
   if (auto program = openxla::make_direct_program(session, backend)) return program;
   return fx::make_fx_program(std::move(session), backend, sources);

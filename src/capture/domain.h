@@ -250,6 +250,9 @@ class Domain {
   virtual uint64_t modes() const = 0;
   // The bits of it in which a program may leave the thread changed; others are as before when it ends.
   virtual uint64_t lasting_modes() const { return 0; }
+  // Whether the backend is given graphs that read values, as numbers or at their end. One that refuses such a
+  // graph is asked again without, from then on.
+  virtual bool takes_values(PyObject* /*backend*/) const { return false; }
   // Whether captures can be made in the thread's present modes. They may end: a function that is called under
   // them is not given up.
   virtual bool captures_now() const { return true; }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stator.backends import lookup_backend
+from stator.backends.builtin import Recorded
 from stator.backends.invoke import name_of
 from stator.backends.registry import inductor
 from stator.backends.traits import ATTRIBUTE, traits_of
@@ -42,6 +43,10 @@ def choose(
     settings = {name: value for name, value in given.items() if value}
     if not settings:
         return chosen
-    if traits_of(chosen).engine is not None:
-        raise TypeError(f"the backend {backend!r} takes no {' or '.join(settings)}")
+    traits = traits_of(chosen)
+    if traits.records and settings == {"mode": "reduce-overhead"}:
+        return Recorded(chosen)
+    if traits.engine is not None:
+        modes = " but mode='reduce-overhead'" if traits.records else ""
+        raise TypeError(f"the backend {backend!r} takes no {' or '.join(settings)}{modes}")
     return BackendWithOptions(chosen, settings)

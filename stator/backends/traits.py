@@ -18,16 +18,19 @@ class Traits:
     """Each node runs in its place in every run: numbers read off tensors (`item`), `print`, `backward()`."""
     changes_tensors: bool = False
     """Nodes that change what a tensor is (`requires_grad_`, `.data =`, resizing) run in their order."""
+    records: bool = False
+    """Of an engine: its work on CUDA can be recorded in CUDA graphs."""
     reads_values: bool = False
-    """A graph may end with operators whose result depends on values (`item`, `nonzero`, a mask)."""
+    """Graphs are run node by node: numbers read off tensors (`item`), `backward()`, and at the end operators
+    whose result depends on values (`nonzero`, a mask)."""
 
 
 PLAIN = Traits()
 
 
-def replayed(engine: str) -> Traits:
+def replayed(engine: str, records: bool = False) -> Traits:
     """Of a program of the engine's own: it runs whatever a capture may hold."""
-    return Traits(engine, runs_python=True, changes_tensors=True, reads_values=True)
+    return Traits(engine, runs_python=True, changes_tensors=True, records=records, reads_values=True)
 
 
 def traits_of(backend: Any) -> Traits:
@@ -40,7 +43,7 @@ _refused: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 def takes_reads(backend: Any) -> bool:
-    """Whether a graph that ends with a value's reader is offered to it (called by the engine).
+    """Whether graphs that read values are offered to it (called by the engine).
 
     What says nothing about itself is offered one, unless it is torch's or ours: those go through fake
     tensors, which refuse such operators.
@@ -65,5 +68,6 @@ def note_refusal(backend: Any, module: Any) -> None:
     reads = {Tag.data_dependent_output, Tag.dynamic_output_shape}
     targets = [getattr(node.target, "_opname", "") for node in module.graph.nodes]
     tags = [set(getattr(node.target, "tags", ())) for node in module.graph.nodes]
-    if any(each & reads for each in tags) or not {"item", "is_nonzero"}.isdisjoint(targets):
+    runs_backward = any(hasattr(node.target, "stator_reads") for node in module.graph.nodes)
+    if runs_backward or any(each & reads for each in tags) or not {"item", "is_nonzero"}.isdisjoint(targets):
         _refused.add(backend)

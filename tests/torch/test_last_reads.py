@@ -195,3 +195,80 @@ def test_classes_that_answer_themselves_are_asked() -> None:
     compiled = stator.compile(lambda x: x * 2 if x + 0 else x * 3, backend="native")
     for _ in range(3):
         assert compiled(x).item() == 3
+
+
+def make_step() -> tuple[Callable[..., Any], torch.nn.Module]:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+    def step(x: torch.Tensor) -> tuple[torch.Tensor, float]:
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach(), loss.item()
+
+    return step, model
+
+
+def trained(backend: Any) -> tuple[list[Any], dict[str, torch.Tensor]]:
+    step, model = make_step()
+    compiled = step if backend is None else stator.compile(step, backend=backend)
+    results = [compiled(torch.full((3, 4), float(i + 1))) for i in range(6)]
+    return results, {name: value.detach().clone() for name, value in model.named_parameters()}
+
+
+def compiles(module: Any, examples: Any) -> Any:
+    """A backend that knows nothing of Stator, and traces what it is given."""
+    from functorch.compile import make_boxed_func
+    from torch._functorch.aot_autograd import aot_module_simplified
+
+    return aot_module_simplified(module, examples, fw_compiler=lambda gm, _: make_boxed_func(gm.forward))
+
+
+@pytest.mark.parametrize("kind", ["native", "eager", "recording", "compiles"])
+def test_training_steps_are_those_of_eager(kind: str) -> None:
+    backend = {"recording": Recording(), "compiles": compiles}.get(kind, kind)
+    expected, weights = trained(None)
+    found, ours = trained(backend)
+    assert [each[1] for each in found] == [each[1] for each in expected]
+    assert all(torch.equal(a[0], b[0]) for a, b in zip(found, expected, strict=True))
+    assert all(torch.equal(ours[name], weights[name]) for name in weights)
+
+
+def test_backward_is_part_of_a_graph_that_is_run_as_it_is() -> None:
+    backend = Recording()
+    step, _ = make_step()
+    compiled = stator.compile(step, backend=backend)
+    for _ in range(4):
+        compiled(torch.ones(3, 4))
+    backend.runs = 0
+    compiled(torch.ones(3, 4))
+    assert backend.runs == 1
+    targets = [getattr(node.target, "__name__", "") for node in backend.graphs[-1].graph.nodes]
+    assert "backward" in targets
+
+
+def test_a_module_without_operators_leaves_others_captured() -> None:
+    class Quiet(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            torch._dynamo.graph_break()
+            return x
+
+    quiet, linear = Quiet(), torch.nn.Linear(2, 2)
+
+    def alternates(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(12):
+            x = quiet(x)
+        torch._dynamo.graph_break()
+        return linear(x)
+
+    backend = Recording()
+    compiled = stator.compile(alternates, backend=backend)
+    x = torch.ones(1, 2)
+    for _ in range(3):
+        assert torch.equal(compiled(x), alternates(x))
+    backend.runs = 0
+    compiled(x)
+    assert backend.runs == 1

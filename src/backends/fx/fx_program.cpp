@@ -73,8 +73,10 @@ class FxProgram final : public TensorProgram {
       return fail();
     }
     if (!result) {
-      failure.of_backend = true;
-      failure.untouched = traces_.first == SIZE_MAX;
+      const size_t node = take_place();
+      failure.of_backend = node == SIZE_MAX;
+      failure.untouched = traces_.first == SIZE_MAX || node < traces_.first;
+      if (node < session_->graph.nodes().size()) failure.line = session_->graph.nodes()[node].line;
       if (failure.untouched) random.restore();
       return fail();
     }
@@ -123,6 +125,19 @@ class FxProgram final : public TensorProgram {
     Ref<> result = call(given.data(), bindings);
     PythonTorchFunctionTLS::set_disabled_state(state);
     return result;
+  }
+  // The node that has raised the error that is set, where it was a number's (stator.fx.graph.PLACE): the
+  // error is the program's then, and comes out of no code of the backend's.
+  static size_t take_place() {
+    py::error_scope error;
+    PyErr_NormalizeException(&error.type, &error.value, &error.trace);
+    const py::handle raised(error.value);
+    if (!raised || !py::hasattr(raised, "stator_place")) return SIZE_MAX;
+    const auto place = raised.attr("stator_place").cast<size_t>();
+    py::delattr(raised, "stator_place");
+    Py_CLEAR(error.trace);
+    PyException_SetTraceback(error.value, Py_None);
+    return place;
   }
   // Some floats are only compared, by guards: what is given for them is looked at by nobody.
   static Ref<> unused_real() {

@@ -46,6 +46,8 @@ struct Instruction {
   std::vector<uint32_t> used, given;
   uint32_t node = 0;
   std::unique_ptr<Step> step;
+  bool in_range = false;
+  std::vector<uint32_t> uses, makes;  // filled where it is in a range
 };
 
 bool is_number(ir::ValueKind kind) {
@@ -97,9 +99,9 @@ struct Program::Body {
   size_t values = 0;
   bool has_modes = false;
 
-  // Instructions `number` up to `end`.
+  // Instructions `number` up to `end`; without `runner`, one by one.
   static void run(const std::shared_ptr<const Body>& body, std::vector<c10::IValue>& values,
-                  const shape::Bindings& bindings, size_t& number, size_t end);
+                  const shape::Bindings& bindings, size_t& number, size_t end, RangeRunner* runner = nullptr);
 };
 
 namespace {
@@ -142,7 +144,7 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-static std::vector<Scheduled> in_order(const ir::Graph& graph) {
+std::vector<Scheduled> in_order(const ir::Graph& graph) {
   std::vector<Scheduled> schedule(graph.nodes().size());
   for (uint32_t i = 0; i < schedule.size(); ++i) schedule[i].node = i;
   return schedule;
@@ -167,6 +169,17 @@ static void find_last_uses(const ir::Graph& graph, std::vector<Instruction>& ins
   }
 }
 
+static void find_values(const ir::Graph& graph, const Scheduled& scheduled, Instruction& instruction) {
+  if (scheduled.step) {
+    instruction.uses = scheduled.step->uses;
+    instruction.makes = scheduled.step->makes;
+    return;
+  }
+  const ir::Node& node = graph.nodes()[scheduled.node];
+  graph.for_each_use(node, [&](ir::ValueId value) { instruction.uses.push_back(index(value)); });
+  for (ir::ValueId value : ir::Graph::outputs(node)) instruction.makes.push_back(index(value));
+}
+
 Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
   const auto made = std::make_shared<Body>();
   body_ = made;
@@ -184,6 +197,8 @@ Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
   for (Scheduled& scheduled : schedule) {
     Instruction instruction;
     instruction.node = scheduled.node;
+    instruction.in_range = scheduled.in_range;
+    if (scheduled.in_range) find_values(graph, scheduled, instruction);
     if (scheduled.step) {
       instruction.kind = Instruction::Kind::step;
       instruction.step = std::move(scheduled.step);
@@ -249,11 +264,73 @@ Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
   find_last_uses(graph, body.instructions);
 }
 
+std::vector<Range> Program::ranges() const {
+  std::vector<Range> found;
+  const std::vector<Instruction>& instructions = body_->instructions;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    if (!instructions[i].in_range) continue;
+    Range whole;
+    whole.begin = whole.end = i;
+    while (whole.end < instructions.size() && instructions[whole.end].in_range) ++whole.end;
+    found.push_back(part_of(whole, whole.begin, whole.end));
+    i = whole.end;
+  }
+  return found;
+}
+
+Range Program::part_of(const Range& range, size_t begin, size_t end) const {
+  Range part;
+  part.begin = std::max(begin, range.begin);
+  part.end = std::min(end, range.end);
+  std::unordered_set<uint32_t> made, used, dead;
+  for (size_t i = part.begin; i < part.end; ++i) {
+    const Instruction& instruction = body_->instructions[i];
+    for (uint32_t value : instruction.uses) {
+      if (!made.contains(value) && used.insert(value).second) part.uses.push_back(value);
+    }
+    made.insert(instruction.makes.begin(), instruction.makes.end());
+    dead.insert(instruction.dead.begin(), instruction.dead.end());
+  }
+  for (size_t i = part.begin; i < part.end; ++i) {
+    for (uint32_t value : body_->instructions[i].makes) {
+      if (!dead.contains(value)) part.makes.push_back(value);
+    }
+  }
+  for (uint32_t value : part.uses) {
+    if (dead.contains(value)) part.dead.push_back(value);
+  }
+  return part;
+}
+
+Program::Program(std::shared_ptr<const Body> body) : body_(std::move(body)) {}
+Program Program::plain() const { return Program(body_); }
+
+void Program::run_ranges_by(std::shared_ptr<RangeRunner> runner) { runner_ = std::move(runner); }
+
 size_t Program::input_count() const { return body_->inputs.size(); }
 
 size_t Program::node_of(size_t instruction) const {
   return instruction < body_->instructions.size() ? body_->instructions[instruction].node : SIZE_MAX;
 }
+
+namespace {
+
+class WithRanges {
+ public:
+  WithRanges(RangeRunner* runner, const shape::Bindings& bindings) : runner_(runner) {
+    if (runner_) runner_->enter(bindings);
+  }
+  ~WithRanges() {
+    if (runner_) runner_->leave();
+  }
+  WithRanges(const WithRanges&) = delete;
+  WithRanges& operator=(const WithRanges&) = delete;
+
+ private:
+  RangeRunner* runner_;
+};
+
+}  // namespace
 
 std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings,
                                       size_t* at) const {
@@ -265,15 +342,20 @@ std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const 
   std::vector<c10::IValue> values(body.values);
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = inputs[i];
   for (size_t i = 0; i < body.reals.size(); ++i) values[body.reals[i]] = bindings.reals[i];
-  Body::run(body_, values, bindings, number, body.instructions.size());
+  const WithRanges ranges(runner_.get(), bindings);
+  Body::run(body_, values, bindings, number, body.instructions.size(), runner_.get());
   std::vector<c10::IValue> outputs;
   outputs.reserve(body.outputs.size());
   for (uint32_t value : body.outputs) outputs.push_back(values[value]);
+  if (runner_) {
+    values.clear();
+    runner_->release(outputs);
+  }
   return outputs;
 }
 
 void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c10::IValue>& values,
-                        const shape::Bindings& bindings, size_t& number, size_t end) {
+                        const shape::Bindings& bindings, size_t& number, size_t end, RangeRunner* runner) {
   const Body& body = *shared;
   RECORD_USER_SCOPE("Stator graph");
   ModeStack modes;
@@ -281,6 +363,17 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
   torch::jit::Stack stack;
   for (; number < end; number++) {
     const Instruction& instruction = body.instructions[number];
+    if (runner && instruction.in_range) {
+      if (const Range* range = runner->at(number)) {
+        const size_t behind = range->end;
+        const auto natively = [&](std::vector<c10::IValue>& own, size_t& at) {
+          Body::run(shared, own, bindings, at, behind);
+        };
+        runner->run(*range, values, natively, number);
+        number = behind - 1;
+        continue;
+      }
+    }
     if (instruction.kind == Instruction::Kind::step) {
       instruction.step->run(values, bindings);
       for (uint32_t value : instruction.dead) values[value] = {};

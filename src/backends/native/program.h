@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -28,6 +29,37 @@ struct Scheduled {
   uint32_t node = 0;                 // of a step: the node that its errors are ascribed to
   std::unique_ptr<Step> step;        // null: the node
   bool records_no_gradient = false;  // the node may be dispatched past autograd
+  bool in_range = false;             // it may be run by a RangeRunner, with its neighbours
+};
+
+// Every node in the graph's order.
+std::vector<Scheduled> in_order(const ir::Graph& graph);
+
+// Neighbouring instructions that are run as one, with the values that cross its borders.
+struct Range {
+  size_t begin = 0, end = 0;    // instructions
+  std::vector<uint32_t> uses;   // made before it
+  std::vector<uint32_t> makes;  // made in it, and used after it or returned
+  std::vector<uint32_t> dead;   // used for the last time in it
+};
+
+// Runs ranges in another way than one instruction after the other.
+class RangeRunner {
+ public:
+  virtual ~RangeRunner() = default;
+  // Runs the instructions of the range one by one, up to `at`.
+  using Natively = std::function<void(std::vector<c10::IValue>& values, size_t& at)>;
+
+  // Called at the start and at the end of each run of the program.
+  virtual void enter(const shape::Bindings& bindings) = 0;
+  virtual void leave() noexcept = 0;
+  // The range that begins with the instruction; null: it is run by itself. The answer holds until the next
+  // call.
+  virtual const Range* at(size_t instruction) const = 0;
+  virtual void run(const Range& range, std::vector<c10::IValue>& values, const Natively& natively,
+                   size_t& at) = 0;
+  // The results of the run, which the caller keeps.
+  virtual void release(std::vector<c10::IValue>& outputs) = 0;
 };
 
 // Runs the nodes in order, each once, under the caller's autograd state: the same kernels, the same random
@@ -42,6 +74,15 @@ class Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
+  // The longest ranges of neighbours that are scheduled `in_range`. Precondition: made with that schedule.
+  std::vector<Range> ranges() const;
+  // A part of one of them.
+  Range part_of(const Range& range, size_t begin, size_t end) const;
+  // Ranges are run by `runner` from now on.
+  void run_ranges_by(std::shared_ptr<RangeRunner> runner);
+  // The same instructions, without a runner.
+  Program plain() const;
+
   size_t input_count() const;  // tensors
   // `inputs` in the order of the graph's inputs that are tensors; numbers that are inputs, and sizes, come
   // from `bindings`. Values that are no tensors come back as they are.
@@ -53,7 +94,9 @@ class Program {
 
  private:
   struct Body;
+  explicit Program(std::shared_ptr<const Body> body);
   std::shared_ptr<const Body> body_;  // backward may run a part of it once more, when the program is gone
+  std::shared_ptr<RangeRunner> runner_;
 };
 
 }  // namespace stator::native

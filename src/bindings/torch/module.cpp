@@ -2,6 +2,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/choose.h"
+#include "backends/cuda_graphs/recorder.h"
 #include "bindings/torch/bind_openxla.h"
 #include "bindings/torch/bind_trace.h"
 #include "torch/domain/compiling_flag.h"
@@ -19,6 +20,8 @@ PYBIND11_MODULE(_torch, module) {
              "What programs are told that ask whether they are compiled: True, False or \"auto\".");
   module.def("never_tell", &stator::never_tell, py::arg("codes"),
              "Functions that are told what eager code is told.");
+  module.def("emulate_cuda_graphs", &stator::cuda_graphs::emulate_on_cpu, py::arg("on"),
+             "For tests without CUDA: programs made from now on treat CPU tensors as if they recorded them.");
   py::module_::import("stator._capture");
   if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
 }

@@ -21,6 +21,20 @@ static bool is_plain(const Frame* frame) {
          (frame->code->co_flags & CO_OPTIMIZED) != 0 && frame->locals == nullptr;
 }
 
+// CPython alone can suspend a generator and end it; what runs in a capture is a copy of its frame.
+static bool leaves_generator(const Frame& frame, const Instruction& instruction) {
+  if (!(frame.code->co_flags & CO_GENERATOR)) return false;
+  switch (instruction.opcode) {
+    case Opcode::YIELD_VALUE:
+    case Opcode::SEND:
+    case Opcode::RETURN_VALUE:
+    case Opcode::RETURN_CONST:
+      return true;
+    default:
+      return false;
+  }
+}
+
 static FrameState state_of(Frame* frame, PyObject* const* top, ptrdiff_t unit) {
   FrameState state{Ref<>::share(frame->function), Ref<PyCodeObject>::share(frame->code), unit, {}};
   for (PyObject* const* slot = frame->localsplus; slot < top; slot++)
@@ -64,15 +78,12 @@ static std::optional<DomainCapture::LastRead> asks_top(const Recording& recordin
     case Opcode::TO_BOOL:
       return LastRead::truth;
     case Opcode::CALL: {
-      const bool has_one = instruction.argument == 1 && sp - cpython::stack_base(frame) >= 3;
-      // Beside the argument lie the callable and nothing, in the order of this Python.
-      for (PyObject* callable : {has_one ? sp[-2] : nullptr, has_one ? sp[-3] : nullptr}) {
-        if (callable == reinterpret_cast<PyObject*>(&PyBool_Type)) return LastRead::truth;
-        if (callable == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-            callable == reinterpret_cast<PyObject*>(&PyFloat_Type))
-          return LastRead::number;
-      }
-      return {};
+      if (instruction.argument != 1 || sp - cpython::stack_base(frame) < 3) return {};
+      // Below the argument lie the callable and nothing, in the order of this Python.
+      const auto* callable = sp[-3] == nullptr ? sp[-2] : sp[-2] == nullptr ? sp[-3] : nullptr;
+      const auto is = [&](PyTypeObject& type) { return callable == reinterpret_cast<PyObject*>(&type); };
+      if (is(PyBool_Type)) return LastRead::truth;
+      return is(PyLong_Type) || is(PyFloat_Type) ? std::optional(LastRead::number) : std::nullopt;
     }
     default:
       return {};
@@ -109,8 +120,13 @@ bool note_place(Recording& recording, const Instruction& instruction, Frame* fra
       instruction.opcode == Opcode::PUSH_EXC_INFO || instruction.opcode == Opcode::RERAISE;
   if (end.passed && thread_context.evaluators == end.evaluators && begins_handler)
     return stop(recording, BreakCode::kException, "the instruction at the end of a segment raises");
+  const bool leaves =
+      recording.takes_up_frame && frame == recording.first_frame && leaves_generator(*frame, instruction);
+  const auto go_on = [&] {
+    return !leaves || stop(recording, BreakCode::kGenerator, "a generator gives a value to its consumer");
+  };
   if (thread_context.evaluators != end.evaluators || begins_handler || handled_now() != end.handled)
-    return true;
+    return go_on();
   if (frame != end.looked_at) {
     end.looked_at = frame;
     end.in_substitute = runs_in_substitute(recording, frame);
@@ -123,7 +139,7 @@ bool note_place(Recording& recording, const Instruction& instruction, Frame* fra
       instruction.opcode == Opcode::RETURN_VALUE || instruction.opcode == Opcode::RETURN_CONST;
   if (recording.takes_up_frame && returns && frame == recording.first_frame)
     end.frames.assign(1, state_of(frame, sp, end.now.unit));  // what the frame still holds
-  if (recording.instructions != end.number && !end.passed) return true;
+  if (recording.instructions != end.number && !end.passed) return go_on();
   const bool is_behind = end.behind && end.passed;
   if (end.behind && !is_behind) {
     if (recording.cached.kept.empty()) return pass_end(recording, instruction, frame, sp);

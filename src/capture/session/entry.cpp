@@ -11,6 +11,16 @@
 
 namespace stator {
 
+// The backend has failed with a graph that reads values, and takes none from now on.
+static bool was_refused(const Domain& domain, const CaptureOptions& options) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool refused = !domain.takes_values(options.backend);
+  PyErr_Restore(type, value, traceback);
+  if (refused) PyErr_Clear();
+  return refused;
+}
+
 std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, const Call& call,
                                       const CaptureOptions& options, CaptureStop& why) {
   if (Engine::get().capturing) {
@@ -39,8 +49,10 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
         why.code = BreakCode::kUnsupportedMode;
         return nullptr;
       }
+      const bool takes_values = domain.takes_values(options.backend);
       CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
       std::unique_ptr<Entry> entry = attempt.make();
+      if (!entry && takes_values && was_refused(domain, options)) continue;
       const size_t known = by_identity.size();
       by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
       if (by_identity.size() != known || (!entry && attempt.wants_another())) continue;
@@ -82,8 +94,10 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
   const bool reads_values =
       why.code == BreakCode::kDataDependentOperator || why.code == BreakCode::kDataDependentBranch;
   if (reads_values && why.place.number > 0) {
+    const bool takes_values = domain.takes_values(options.backend);
     if (auto entry = capture_until(domain, function, call, options, by_identity, true, why)) return entry;
-    PyErr_Clear();  // of a backend that does not take such a graph
+    if (takes_values && was_refused(domain, options)) return capture(domain, function, call, options, why);
+    PyErr_Clear();
   }
   const bool at_once = why.place.number <= 1;
   return at_once ? nullptr : capture_until(domain, function, call, options, by_identity, false, why);

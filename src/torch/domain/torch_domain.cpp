@@ -117,7 +117,8 @@ class TorchCapture final : public DomainCapture {
       return make_write && make_write(tensor, name, value);
     };
     const BackendTraits traits = BackendTraits::of(backend);
-    session_->reads_numbers = traits.runs_python;
+    session_->runs_python = traits.runs_python;
+    session_->reads_numbers = traits.runs_python || traits.reads_values;
     session_->changes_tensors = traits.changes_tensors;
     takes_last_read_ = traits.reads_values;
     session_->enter();
@@ -434,6 +435,7 @@ class TorchDomain final : public Domain {
            device.value_or(0) << device_at | uint64_t{!device || under_unsupported_mode()} << 63;
   }
   uint64_t lasting_modes() const override { return lasting_mode_bits() & ~kForwardGradients; }
+  bool takes_values(PyObject* backend) const override { return BackendTraits::of(backend).reads_values; }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
                                        bool other_answer) const override {

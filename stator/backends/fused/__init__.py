@@ -9,7 +9,7 @@ from stator.backends.registry import register_backend
 from stator.backends.traits import replayed
 
 
-@register_backend(traits=replayed("fused"))
+@register_backend(traits=replayed("fused", records=True))
 def fused(gm: Any, example_inputs: Any) -> Any:
     """Fused kernels and torch's. Captures do not come here: they go to src/backends/fused."""
     return gm.forward

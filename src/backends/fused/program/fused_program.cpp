@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "backends/cuda_graphs/graphed_program.h"
 #include "backends/fused/kernel/llvm_text.h"
 #include "backends/fused/plan/plan.h"
 #include "backends/fused/program/constant_evaluator.h"
@@ -67,7 +68,8 @@ bool records_no_gradient(const ir::Graph& graph, const ir::Node& node) {
   return true;
 }
 
-native::Program scheduled(const ir::Graph& graph, const Plan& plan, const std::vector<Function>& functions) {
+std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& plan,
+                                         const std::vector<Function>& functions) {
   std::vector<native::Scheduled> schedule;
   uint32_t last = 0;
   for (const Step& step : plan.steps) {
@@ -90,24 +92,32 @@ native::Program scheduled(const ir::Graph& graph, const Plan& plan, const std::v
     }
     schedule.push_back(std::move(scheduled));
   }
-  return native::Program(graph, std::move(schedule));
+  return schedule;
+}
+
+std::unique_ptr<TensorProgram> without_kernels(std::shared_ptr<Session> session, bool records) {
+  if (!records) return native::make_tensor_program(std::move(session));
+  native::Program program = cuda_graphs::make_program(*session, native::in_order(session->graph));
+  return native::make_tensor_program(std::move(session), std::move(program));
 }
 
 }  // namespace
 
-std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session) {
+std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, bool records) {
   // What needs gradients keeps every node: merging some would change the bits of gradients.
-  if (!obstacle(session->graph).empty()) return native::make_tensor_program(std::move(session));
+  if (!obstacle(session->graph).empty()) return without_kernels(std::move(session), records);
   const auto report = pass::run_passes(session->graph, {.evaluate = evaluate_constant});
   if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
   std::vector<at::Tensor> inputs;
   for (const Session::Lifted& lifted : session->inputs) inputs.push_back(lifted.tensor);
   fx::InputOverlap overlap(session->graph, inputs);
-  if (overlap.matters() && !overlap.none()) return native::make_tensor_program(std::move(session));
+  if (overlap.matters() && !overlap.none()) return without_kernels(std::move(session), records);
   const Plan plan = make_plan(session->graph);
   const auto functions = compile(plan.kernels);
-  if (!functions) return native::make_tensor_program(std::move(session));
-  native::Program program = scheduled(session->graph, plan, *functions);
+  if (!functions) return without_kernels(std::move(session), records);
+  auto schedule = scheduled(session->graph, plan, *functions);
+  native::Program program = records ? cuda_graphs::make_program(*session, std::move(schedule))
+                                    : native::Program(session->graph, std::move(schedule));
   auto made = native::make_tensor_program(std::move(session), std::move(program));
   if (!overlap.matters()) return made;
   return std::make_unique<WithoutOverlap>(std::move(made), std::move(overlap), inputs.size());
