@@ -192,6 +192,15 @@ class DomainCapture {
   virtual bool has_other_answer() const { return false; }
   // Whether the domain itself runs Python code just now, which is no part of the program.
   virtual bool runs_own_code() const { return false; }
+  // A segment may end behind an instruction whose operator gives what only a run has: from here on the next
+  // such operator is the last one. False: the backend does not take it.
+  virtual bool expect_last_read() { return false; }
+  // There was one: nothing of the program may look at its result.
+  virtual bool has_last_read() const { return false; }
+  // What stands for the number of a tensor, or its truth, as the last thing that the graph gives; nothing: it
+  // cannot be.
+  enum class LastRead : uint8_t { number, truth };
+  virtual Ref<> last_read(PyObject* /*tensor*/, LastRead) { return {}; }
   // Grows with every operator that is recorded.
   virtual size_t recorded() const { return 0; }
   // Ends the recording: `outputs` are the tensors (tracers or real ones) and symbolic numbers that the
@@ -277,6 +286,9 @@ class Domain {
   virtual const char* modes_in_words() const { return "modes"; }
   // The bits of it in which a program may leave the thread changed; others are as before when it ends.
   virtual uint64_t lasting_modes() const { return 0; }
+  // Whether the backend is given graphs that read values, as numbers or at their end. One that refuses such a
+  // graph is asked again without, from then on.
+  virtual bool takes_values(PyObject* /*backend*/) const { return false; }
   // Whether captures can be made in the thread's present modes. They may end: a function that is called under
   // them is not given up.
   virtual bool captures_now() const { return true; }

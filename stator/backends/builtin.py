@@ -27,7 +27,7 @@ def empty(gm: Any, example_inputs: Any) -> Any:
     return answer
 
 
-@register_backend(traits=Traits(changes_tensors=True))
+@register_backend(traits=Traits(changes_tensors=True, reads_values=True))
 def eager(gm: Any, example_inputs: Any, **ignored: Any) -> Any:
     """Run the torch.fx graph as it is: shows whether a fault is the graph's or a backend's."""
     if ignored:

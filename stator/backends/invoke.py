@@ -13,6 +13,7 @@ from typing import Any
 from stator.backends import reproduction
 from stator.backends.error_classes import raised_as
 from stator.backends.progress import told_on_terminal
+from stator.backends.traits import note_refusal
 from stator.config import config
 
 log = logging.getLogger("stator")
@@ -100,6 +101,7 @@ def compile_graph(
         if symbols is not None and (refused := _refused_floats(error, symbols)):
             fixed: frozenset[int] = symbols.fixed
             return fixed | refused
+        note_refusal(backend, module)
         if not config.suppress_errors:
             raise raised_as(BackendFailed)(backend, error, module) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)

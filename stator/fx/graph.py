@@ -139,14 +139,20 @@ class GraphBuilder:
         item.meta = NodeMeta({"val": number}, self._make)
         return item
 
+    def number(self, place: int, function: Callable[..., Any], *operands: Any) -> Any:
+        """The same for the node at that place of the graph, of numbers that may be read off tensors."""
+        is_read = any(isinstance(each, fx.Node) and each.meta.get("val") is None for each in operands)
+        return self.arithmetic(at_place(function, place) if is_read else function, *operands)
+
     def arithmetic(self, function: Callable[..., Any], *operands: Any) -> Any:
         """An operation on numbers of which some are symbolic."""
         if not any(isinstance(each, fx.Node) for each in operands):
             return function(*operands)
+        values = [each.meta.get("val") if isinstance(each, fx.Node) else each for each in operands]
+        is_read = any(value is None for value in values)  # off a tensor: it has a value in a run alone
         # Such numbers are shared by all that comes later, inside of bodies or not.
         node = self._open[0].graph.create_node("call_function", function, operands)
-        values = [each.meta["val"] if isinstance(each, fx.Node) else each for each in operands]
-        node.meta = NodeMeta({"val": function(*values)}, self._make)
+        node.meta = NodeMeta({} if is_read else {"val": function(*values)}, self._make)
         return node
 
     def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
@@ -308,6 +314,27 @@ def set_attention_kernels(enabled: list[bool], order: list[int]) -> None:
     for setter, value in zip(_ATTENTION_SETTERS, enabled, strict=True):
         setter(value)
     torch._C._set_sdp_priority_order(order)
+
+
+PLACE = "stator_place"
+"""Where an error of a number's says which node raised it; read by src/backends/fx/fx_program.cpp."""
+
+
+def at_place(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """A calculation of every run. (torch.fx would write operators, and a negative base without brackets.)"""
+
+    def number(*operands: float) -> Any:
+        try:
+            result = function(*operands)
+            if isinstance(result, complex):  # the function runs natively instead
+                raise ArithmeticError("stator: a power is complex; the capture has a float")
+        except Exception as error:
+            setattr(error, PLACE, place)
+            raise
+        return result
+
+    number.__name__ = number.__qualname__ = getattr(function, "__name__", "number")
+    return number
 
 
 def name_of(target: Any) -> str | None:

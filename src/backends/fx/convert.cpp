@@ -193,7 +193,19 @@ class Converter {
     if (const py::object function = float_function(node.op)) {
       py::tuple arguments(graph_.operands(node).size());
       for (size_t i = 0; i < arguments.size(); i++) arguments[i] = operand(graph_.operands(node)[i]);
-      values_[index(node.first_output)] = builder_.attr("arithmetic")(function, *arguments);
+      values_[index(node.first_output)] = builder_.attr("number")(place_of(node), function, *arguments);
+      return;
+    }
+    if (node.op == ir::op::kFloatCall) {
+      const auto operands = graph_.operands(node);
+      const auto function = shape::find_real_function(graph_.string(operands[0]));
+      if (!function) throw std::runtime_error("there is no such function of floats");
+      const shape::RealFunctionInfo& info = shape::info(*function);
+      py::list arguments;
+      for (size_t i = 0; i < static_cast<size_t>(info.operands); i++)
+        arguments.append(operand(operands[i + 1]));
+      values_[index(node.first_output)] = builder_.attr("number")(
+          place_of(node), py::module_::import(info.module).attr(info.name), *py::tuple(arguments));
       return;
     }
     if (node.op == data_operator()) {
@@ -211,6 +223,8 @@ class Converter {
     if (info == nullptr) throw std::runtime_error("torch.fx has no form of " + op.name);
     call(node, *info, op.flags.has(ir::OpFlag::kReturnsList));
   }
+
+  size_t place_of(const ir::Node& node) const { return static_cast<size_t>(&node - graph_.nodes().data()); }
 
   void python_call(const ir::Node& node) {
     const auto operands = graph_.operands(node);
@@ -252,11 +266,17 @@ class Converter {
     const py::object result =
         call_(overload_of(info), arguments, keywords, single ? py::object(py::int_(first)) : py::none(),
               static_cast<uint32_t>(node.line), was_below_autograd(graph_, node, info));
-    if (single) {
+    if (single || gives_number(schema)) {
       values_[first] = result;
     } else {
       take_results(node, schema, result, returns_list);
     }
+  }
+
+  static bool gives_number(const c10::FunctionSchema& schema) {
+    if (schema.returns().size() != 1) return false;
+    const c10::TypeKind kind = schema.returns()[0].type()->kind();
+    return kind == c10::TypeKind::NumberType || kind == c10::TypeKind::BoolType;
   }
 
   // An operator that returns several tensors, a list of them, or both.

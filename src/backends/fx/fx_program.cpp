@@ -43,6 +43,7 @@ class FxProgram final : public TensorProgram {
         inputs_(session_->inputs.size()),
         symbols_(session_->shapes().symbols().size()),
         reals_(session_->shapes().real_symbols().size()),
+        used_reals_(used_reals(session_->graph)),
         traces_(traces_of(session_->graph)),
         // Nodes that run in their order see every write.
         overlap_(session_->changes_tensors ? std::nullopt : std::optional(overlap_of(*session_))) {
@@ -72,8 +73,10 @@ class FxProgram final : public TensorProgram {
       return fail();
     }
     if (!result) {
-      failure.of_backend = true;
-      failure.untouched = traces_.first == SIZE_MAX;
+      const size_t node = take_place();
+      failure.of_backend = node == SIZE_MAX;
+      failure.untouched = traces_.first == SIZE_MAX || node < traces_.first;
+      if (node < session_->graph.nodes().size()) failure.line = session_->graph.nodes()[node].line;
       if (failure.untouched) random.restore();
       return fail();
     }
@@ -123,6 +126,35 @@ class FxProgram final : public TensorProgram {
     PythonTorchFunctionTLS::set_disabled_state(state);
     return result;
   }
+  // The node that has raised the error that is set, where it was a number's (stator.fx.graph.PLACE): the
+  // error is the program's then, and comes out of no code of the backend's.
+  static size_t take_place() {
+    py::error_scope error;
+    PyErr_NormalizeException(&error.type, &error.value, &error.trace);
+    const py::handle raised(error.value);
+    if (!raised || !py::hasattr(raised, "stator_place")) return SIZE_MAX;
+    const auto place = raised.attr("stator_place").cast<size_t>();
+    py::delattr(raised, "stator_place");
+    Py_CLEAR(error.trace);
+    PyException_SetTraceback(error.value, Py_None);
+    return place;
+  }
+  // Some floats are only compared, by guards: what is given for them is looked at by nobody.
+  static Ref<> unused_real() {
+    static PyObject* const zero = THPVariable_Wrap(at::scalar_tensor(0.0, at::kDouble));
+    return Ref<>::share(zero);
+  }
+  static std::vector<bool> used_reals(const ir::Graph& graph) {
+    std::vector<bool> used(graph.value_count());
+    const auto note = [&](ir::ValueId value) { used[index(value)] = true; };
+    for (const ir::Node& node : graph.nodes()) graph.for_each_use(node, note);
+    for (ir::ValueId value : graph.outputs()) note(value);
+    std::vector<bool> reals;
+    for (const ir::Input& input : graph.inputs()) {
+      if (graph.value(input.value).kind == ir::ValueKind::kFloat) reals.push_back(used[index(input.value)]);
+    }
+    return reals;
+  }
   Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
     if (symbols_ == 0 && reals_ == 0)
       return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
@@ -134,7 +166,9 @@ class FxProgram final : public TensorProgram {
       all.push_back(numbers.back().get());
     }
     for (size_t i = 0; i < reals_; i++) {
-      numbers.push_back(Ref<>::steal(THPVariable_Wrap(at::scalar_tensor(bindings.reals[i], at::kDouble))));
+      numbers.push_back(
+          used_reals_[i] ? Ref<>::steal(THPVariable_Wrap(at::scalar_tensor(bindings.reals[i], at::kDouble)))
+                         : unused_real());
       if (!numbers.back()) return {};
       all.push_back(numbers.back().get());
     }
@@ -149,6 +183,7 @@ class FxProgram final : public TensorProgram {
   size_t inputs_;   // tensors
   size_t symbols_;  // ints that come before them
   size_t reals_;    // floats between the two
+  std::vector<bool> used_reals_;
   RunTraces traces_;
   std::optional<InputOverlap> overlap_;
   Py_ssize_t returned_ = 0;

@@ -29,6 +29,7 @@ struct Instruction {
   Kind kind = Kind::call;
   bool returns_list = false;
   bool returns_number = false;
+  ir::ValueKind number_kind = ir::ValueKind::kUndefined;
   bool below_autograd = false;
   const OperatorInfo* info = nullptr;
   ir::OpId op{};
@@ -48,6 +49,16 @@ struct Instruction {
   bool in_range = false;
   std::vector<uint32_t> uses, makes;  // filled where it is in a range
 };
+
+bool is_number(ir::ValueKind kind) {
+  return kind == ir::ValueKind::kFloat || kind == ir::ValueKind::kInt || kind == ir::ValueKind::kBool;
+}
+
+c10::IValue as_number(const c10::IValue& result, ir::ValueKind kind) {
+  if (kind == ir::ValueKind::kBool) return result.isBool() ? result : c10::IValue(result.toScalar().toBool());
+  if (kind == ir::ValueKind::kInt) return result.toScalar().toLong();
+  return result.toScalar().toDouble();
+}
 
 // The tensors, then numbers.
 void call_python(const OpaqueFunction& function, torch::jit::Stack& arguments, c10::IValue* outputs,
@@ -228,7 +239,8 @@ Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
       if (!instruction.info) throw std::runtime_error("torch has no operator " + op.name);
       instruction.below_autograd =
           scheduled.records_no_gradient || was_below_autograd(graph, node, *instruction.info);
-      instruction.returns_number = instruction.info->reads_number;
+      if (node.output_count == 1) instruction.number_kind = graph.value(node.first_output).kind;
+      instruction.returns_number = is_number(instruction.number_kind);
       instruction.returns_list = op.flags.has(ir::OpFlag::kReturnsList);
       instruction.returned = returned_arguments(instruction.info->handle.schema());
     }
@@ -429,7 +441,7 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         }
         if (!returned.empty()) stack = std::move(returned);
         if (instruction.returns_number) {
-          values[instruction.first_output] = stack[0].toScalar().toDouble();
+          values[instruction.first_output] = as_number(stack[0], instruction.number_kind);
         } else if (instruction.returns_list) {
           const auto elements = stack[0].toListRef();
           for (uint32_t i = 0; i < instruction.output_count; ++i)

@@ -44,6 +44,7 @@ class NativeProgram final : public TensorProgram {
       }
       for (c10::IValue& value : values) {
         PyObject* object = value.isInt()      ? PyLong_FromLongLong(value.toInt())
+                           : value.isBool()   ? PyBool_FromLong(value.toBool())
                            : value.isDouble() ? PyFloat_FromDouble(value.toDouble())
                                               : THPVariable_Wrap(std::move(value).toTensor());
         outputs.push_back(Ref<>::steal(object));

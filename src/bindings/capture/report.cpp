@@ -155,7 +155,7 @@ Ref<> callee_row(const CalleeCaptures::OfCode& of) {
       code != nullptr ? code->co_filename : Py_None, "line", code != nullptr ? code->co_firstlineno : 0,
       "captures", PyList_GET_SIZE(report.entries.get()), "hits", static_cast<unsigned long long>(report.hits),
       "breaks", breaks.get(), "entries", report.entries.get(), "stops", stops.get(), "misses", misses.get(),
-      "left_to_python", of.left_to_python ? Py_True : Py_False));
+      "left_to_python", of.left_to_python() ? Py_True : Py_False));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ class FrameSegments {
     none,      // the frame is as it was, and runs natively
     returned,  // its function is done: `result` is the value, or nullptr with an error set
     moved,     // it stands elsewhere, in a call of the first of the `inner` frames, if there are any
+    // The same, where another segment may begin at once.
+    moved_on,
     given_up,  // the frame is as it was, and CPython may run it to its end
   };
   virtual ~FrameSegments() = default;
@@ -26,9 +28,9 @@ class FrameSegments {
 };
 
 // Runs frames that are not linked yet, outermost first, each of which stands in a call of the next one, until
-// the outermost one is done. Segments serve them where they can.
+// the outermost one is done. Segments serve them where they can; `at_once`: the innermost one, where it is.
 PyObject* interpret_segments(PyThreadState* thread, const std::vector<cpython::Frame*>& frames,
-                             FrameSegments& segments) noexcept;
+                             FrameSegments& segments, bool at_once = false) noexcept;
 
 }  // namespace stator
 

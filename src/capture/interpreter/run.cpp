@@ -89,6 +89,7 @@ inline constexpr bool kResumesGenerators =
 struct SegmentedFrames {
   const std::vector<Frame*>& frames;
   FrameSegments& segments;
+  bool at_once;  // one may serve the innermost frame where it stands
 };
 
 // Leaves a frame to CPython's evaluator, which continues it from where it goes on. The frame is linked and
@@ -159,6 +160,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   cpython::enter_native(thread);
   cpython::link(thread, frame);
   if constexpr (How::kServesSegments) {
+    look = segmented->at_once;
     for (size_t i = 1; i < segmented->frames.size(); i++) {
       frame = segmented->frames[i];
       statistics.frames++;
@@ -378,6 +380,9 @@ back_in_caller:
             Py_XDECREF(dropped);
           }
           goto end_frame;
+        case FrameSegments::Answer::moved_on:
+          look = true;
+          goto enter_moved;
         case FrameSegments::Answer::moved:
           goto enter_moved;
       }
@@ -400,6 +405,11 @@ back_in_caller:
     ip = code->at_unit(cpython::next_unit(frame));
     if (cpython::tracing(thread, frame)) [[unlikely]]
       goto hand_over_to_tools;
+    // Segments that follow each other may be a loop without a native instruction.
+    if (look && cpython::wants_attention(breaker)) [[unlikely]] {
+      cpython::stand_on(frame, ip->at);
+      if (!attend<How>(thread, breaker)) goto error;
+    }
   }
   DISPATCH();
 
@@ -470,8 +480,8 @@ const DecodedCode* decoded(CodeState& state, PyCodeObject* code) noexcept {
 }
 
 PyObject* interpret_segments(PyThreadState* thread, const std::vector<Frame*>& frames,
-                             FrameSegments& segments) noexcept {
-  const SegmentedFrames segmented{frames, segments};
+                             FrameSegments& segments, bool at_once) noexcept {
+  const SegmentedFrames segmented{frames, segments, at_once};
   const DecodedCode* code = Engine::get().code_state(frames.back()->code)->decoded.get();
   try {
     return run<Segmented>(thread, frames.front(), false, code, &segmented);

@@ -8,6 +8,7 @@ namespace {
 
 // One that was calculated is another object than those it was calculated from.
 Ref<> new_number(const Ref<>& number) {
+  if (PyBool_Check(number.get())) return number;
   if (PyFloat_CheckExact(number.get()))
     return Ref<>::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(number.get())));
   int overflow = 1;

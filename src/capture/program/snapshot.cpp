@@ -10,8 +10,10 @@ static bool is_free_variable(const PyCodeObject* code, size_t slot) {
   return slot >= first && slot < static_cast<size_t>(code->co_nlocalsplus);
 }
 
-bool Snapshot::describe(const std::vector<FrameState>& frames, bool has_first, Description& description) {
-  for (const FrameState& state : frames) {
+bool Snapshot::describe(const SegmentEnd& end, bool has_first, Description& description) {
+  behind_ = end.behind;
+  break_unit_ = end.unit;
+  for (const FrameState& state : end.frames) {
     FrameImage image{kUnset, state.code, state.unit, {}};
     if (!has_first || !frames_.empty()) {
       image.function = description.add(state.function.get());

@@ -14,7 +14,7 @@ namespace stator {
 class Snapshot {
  public:
   // `has_first`: the outermost frame will be there. False: stopped.
-  bool describe(const std::vector<FrameState>& frames, bool has_first, Description& description);
+  bool describe(const SegmentEnd& end, bool has_first, Description& description);
 
   // Whether the thread's stack of frames has room for all of them.
   bool has_room(PyThreadState* thread) const;
@@ -23,9 +23,10 @@ class Snapshot {
   std::vector<cpython::Frame*> make(PyThreadState* thread, cpython::Frame* first,
                                     const std::vector<Ref<>>& values) const;
   size_t depth() const { return frames_.size(); }
-  // Where the program goes on: the break.
+  // The break. The program goes on there, or behind it, where another segment may begin at once.
   PyCodeObject* code() const { return frames_.back().code.get(); }
-  ptrdiff_t unit() const { return frames_.back().unit; }
+  ptrdiff_t unit() const { return behind_ ? break_unit_ : frames_.back().unit; }
+  bool is_behind() const { return behind_; }
 
  private:
   static constexpr size_t kUnset = SIZE_MAX, kFree = SIZE_MAX - 1;
@@ -38,6 +39,8 @@ class Snapshot {
   static void fill(const FrameImage& image, cpython::Frame* frame, const std::vector<Ref<>>& values);
 
   std::vector<FrameImage> frames_;
+  bool behind_ = false;
+  ptrdiff_t break_unit_ = 0;
 };
 
 }  // namespace stator

@@ -40,12 +40,19 @@ struct SegmentEnd {
   int evaluators = 0;           // the loop's depth, among activations of the interpreter
   PyObject* handled = nullptr;  // the exception that its caller is handling; only compared
   size_t number = SIZE_MAX;     // the capture ends before this instruction
+  bool behind = false;          // or behind it, if the domain can give its result as that of the graph
+  bool passed = false;          // it runs: the capture ends before the next one
+  ptrdiff_t unit = 0;           // of that instruction
   bool reached = false;
   std::vector<FrameState> frames;             // then: outermost first
   const cpython::Frame* looked_at = nullptr;  // the frame of the last instruction
   bool in_substitute = false;                 // it runs in place of a function of the program's
 };
 
+// A segment may also end behind an instruction whose result only a run has (a number that is read off a
+// tensor, the elements of a mask): its operator is the last one of the graph. Instructions that only ask a
+// tensor for its truth or number (a branch, `int(x)`) run natively, on what the graph gives.
+//
 // Before each instruction. False: the capture has come to its end, or its frames cannot be taken there.
 bool note_place(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
 

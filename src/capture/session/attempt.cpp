@@ -307,7 +307,7 @@ bool CaptureAttempt::describe_results() {
   if (described && recording_.end.reached) {
     const bool has_frame = call_.place != nullptr || options_.by_structure;
     entry_->snapshot_.emplace();
-    described = entry_->snapshot_->describe(recording_.end.frames, has_frame, description);
+    described = entry_->snapshot_->describe(recording_.end, has_frame, description);
   } else if (described) {
     entry_->result_ = description.add(result_.get());
     described = entry_->result_ != Description::kStopped;

@@ -27,8 +27,10 @@ class CaptureAttempt {
   std::unique_ptr<Entry> make();
   // The same, up to an instruction of the program, which runs natively: see recording/frame_states.h. What
   // has no operators is not worth a capture.
-  std::unique_ptr<Entry> make_until(size_t instruction) {
+  // `behind`: it ends behind that instruction, whose result the domain gives.
+  std::unique_ptr<Entry> make_until(size_t instruction, bool behind) {
     recording_.end.number = instruction;
+    recording_.end.behind = behind;
     return make();
   }
   ~CaptureAttempt();

@@ -58,6 +58,8 @@ struct FrameArguments {
 
 }  // namespace
 
+static constexpr int kMakesObject = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+
 // Looks at the frame itself: this is asked for every Python call below a break.
 bool CalleeCaptures::wants(const Frame* frame) const {
   if (every_) return true;
@@ -84,18 +86,28 @@ bool CalleeCaptures::wants(const Frame* frame) const {
   return false;
 }
 
-void CalleeCaptures::note_served(OfCode& of) const {
+CalleeCaptures::OfCode::Worth& CalleeCaptures::worth_of(OfCode& of, const Frame* frame) const {
+  constexpr size_t kMostObjects = 64;
+  PyObject* first = frame->code->co_argcount > 0 ? frame->localsplus[0] : nullptr;
+  // A frame that has begun keeps the variables of inner functions in cells.
+  if (first != nullptr && PyCell_Check(first) && cpython::is_cell_variable(frame->code, 0))
+    first = PyCell_GET(first);
+  if (first != nullptr && domain_.is_tensor(first)) first = nullptr;
+  if (first != nullptr && of.worth.size() >= kMostObjects && of.worth.count(first) == 0) first = nullptr;
+  return of.worth[first];
+}
+
+void CalleeCaptures::note_served(OfCode& of, const Frame* frame) const {
   constexpr int kPatience = 8;
-  if (every_ || of.served_without_operator < 0) return;
+  OfCode::Worth& worth = worth_of(of, frame);
+  if (every_ || worth.served_without_operator < 0) return;
   for (const CaptureCache::Serving& serving : of.cache.entries()) {
     if (serving.entry->node_count() != 0) {
-      of.served_without_operator = -1;
+      worth.served_without_operator = -1;
       return;
     }
   }
-  if (++of.served_without_operator < kPatience) return;
-  of.left_to_python = true;
-  of.cache.give_up();
+  if (++worth.served_without_operator >= kPatience) worth.left_to_python = true;
 }
 
 std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code) {
@@ -111,7 +123,7 @@ std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code)
     codes_.erase(code);
     return nullptr;
   }
-  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}, {}, 0, 0, false});
+  of = std::make_shared<OfCode>(OfCode{std::move(reference), name, {}, {}, {}});
   of->cache.varying.policy = options_.varying != nullptr ? options_.varying->policy : DynamicSizes::never;
   return of;
 }
@@ -180,7 +192,7 @@ static std::vector<Frame*> frames_at(PyThreadState* thread, Frame* first, OpenEn
 PyObject* CalleeCaptures::go_on(PyThreadState* thread, OpenEnd& end) {
   const std::vector<Frame*> frames = frames_at(thread, nullptr, end);
   Frame* first = frames.front();
-  PyObject* result = interpret_segments(thread, frames, *this);
+  PyObject* result = interpret_segments(thread, frames, *this, end.entry->snapshot()->is_behind());
   if constexpr (!cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, first);
   return result;
 }
@@ -199,11 +211,12 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
   OpenEnd end;
   switch (of.cache.call(domain_, frame->function, call, options, limit_, true, listener, result, end)) {
     case CaptureCache::Answer::served:
-      note_served(of);
+      note_served(of, frame);
       if constexpr (cpython::kEvaluatorClearsFrame) stator_clear_frame(thread, frame);
       return true;
     case CaptureCache::Answer::open:
-      *result = interpret_segments(thread, frames_at(thread, frame, end), *this);
+      *result = interpret_segments(thread, frames_at(thread, frame, end), *this,
+                                   end.entry->snapshot()->is_behind());
       return true;
     case CaptureCache::Answer::stopped:
       note_break(of.cache.stops().back().place);
@@ -225,16 +238,45 @@ bool CalleeCaptures::run_in_segments(PyThreadState* thread, Frame* frame, OfCode
   constexpr int kPatience = 8;
   const DecodedCode* code = decoded_code(frame->code);
   if (code == nullptr || code->breaks.empty()) return false;
-  if (of.runs >= 0 && ++of.runs > kPatience) {
-    of.left_to_python = true;
+  OfCode::Worth& worth = worth_of(of, frame);
+  if (worth.runs >= 0 && ++worth.runs > kPatience) {
+    worth.left_to_python = true;
     return false;
   }
   *result = interpret_segments(thread, {frame}, *this);
   return true;
 }
 
+// Between two of its yields, which end a segment.
+bool CalleeCaptures::serve_resumed(PyThreadState* thread, Frame* frame, PyObject** result) {
+  constexpr int kPatience = 8;
+  const PyCodeObject* code = frame->code;
+  const auto is_tensor = [&](PyObject* value) { return value != nullptr && domain_.is_tensor(value); };
+  const bool holds_tensor =
+      every_ || std::any_of(frame->localsplus, frame->localsplus + frame->stacktop, is_tensor);
+  if ((code->co_flags & kMakesObject) != CO_GENERATOR || !(code->co_flags & CO_OPTIMIZED) || !holds_tensor ||
+      !PyFunction_Check(frame->function) || mark_of(frame->function).mark == Mark::skipped ||
+      cpython::python_recursion(thread) <= 0 || decoded_code(frame->code) == nullptr ||
+      Ref<>::steal(PyErr_GetHandledException()))
+    return false;
+  try {
+    const std::shared_ptr<OfCode> of = find(frame->code);
+    if (of == nullptr) return false;
+    OfCode::Worth& worth = worth_of(*of, frame);
+    if (worth.left_to_python) return false;
+    if (!every_ && worth.runs >= 0 && ++worth.runs > kPatience) {
+      worth.left_to_python = true;
+      return false;
+    }
+    *result = interpret_segments(thread, {frame}, *this, /*at_once=*/true);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, PyObject** result) {
-  constexpr int kMakesObject = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  if (frame->owner == STATOR_OWNED_BY_GENERATOR) return !own && serve_resumed(thread, frame, result);
   const PyCodeObject* code = frame->code;
   if (frame->owner != STATOR_OWNED_BY_THREAD || code->co_flags & kMakesObject ||
       !(code->co_flags & CO_OPTIMIZED) || !PyFunction_Check(frame->function) || (!own && !wants(frame)) ||
@@ -244,9 +286,9 @@ bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, P
   }
   try {
     const std::shared_ptr<OfCode> of = find(frame->code);
-    if (of == nullptr || of->left_to_python) return false;
+    if (of == nullptr || worth_of(*of, frame).left_to_python) return false;
     if (!own && serve_whole(thread, frame, *of, result)) return true;
-    return !of->left_to_python && run_in_segments(thread, frame, *of, result);
+    return run_in_segments(thread, frame, *of, result);
   } catch (const std::exception&) {
     return false;
   }
@@ -292,7 +334,8 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
     const DecodedCode* code = decoded_code(frame->code);
     const std::shared_ptr<OfCode> of = find(frame->code);
     if (code == nullptr || of == nullptr) return Answer::none;
-    if (of->left_to_python) return Answer::given_up;
+    OfCode::Worth& worth = worth_of(*of, frame);
+    if (worth.left_to_python) return Answer::given_up;
     // The exception that is raised again is no value: it goes on natively.
     if (next.opcode == Opcode::RERAISE) return Answer::none;
     const auto [found, is_new] = of->segments.try_emplace(code->index(&next));
@@ -307,13 +350,13 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
     switch (
         cache.call(domain_, frame->function, values.call(), options, limit_, true, listener, result, end)) {
       case CaptureCache::Answer::served:
-        of->runs = -1;
+        worth.runs = -1;
         return Answer::returned;
       case CaptureCache::Answer::open: {
-        of->runs = -1;
+        worth.runs = -1;
         inner = frames_at(thread, frame, end);
         inner.erase(inner.begin());
-        return Answer::moved;
+        return end.entry->snapshot()->is_behind() ? Answer::moved_on : Answer::moved;
       }
       case CaptureCache::Answer::stopped:
         note_break(cache.stops().back().place);

@@ -6,10 +6,12 @@
 //
 // Serving a call costs more than CPython needs for a small function, and pays for itself by the operators
 // that are run without Python. A function that has been served a few times, never by a capture with an
-// operator, is left to CPython from then on.
+// operator, is left to CPython from then on: for this `self` alone, as one function may serve many objects
+// (`nn.Module.__call__` those of every class).
 #ifndef STATOR_CAPTURE_SESSION_CALLEE_CAPTURES_H
 #define STATOR_CAPTURE_SESSION_CALLEE_CAPTURES_H
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -28,9 +30,16 @@ class CalleeCaptures final : public FrameSegments {
     std::string name;
     CaptureCache cache;                       // of whole calls, or up to the first break
     std::map<size_t, CaptureCache> segments;  // by the index of the instruction that they begin at
-    int served_without_operator = 0;          // calls; negative: one was served with operators
-    int runs = 0;                             // calls that ran in segments; negative: some had operators
-    bool left_to_python = false;
+    struct Worth {
+      int served_without_operator = 0;  // calls; negative: one was served with operators
+      int runs = 0;                     // calls that ran in segments; negative: some had operators
+      bool left_to_python = false;
+    };
+    // By first argument, which is only compared; nullptr: tensors, and all others once there are many.
+    std::unordered_map<const PyObject*, Worth> worth;
+    bool left_to_python() const {
+      return std::any_of(worth.begin(), worth.end(), [](const auto& of) { return of.second.left_to_python; });
+    }
   };
 
   CalleeCaptures(const Domain& domain, CaptureOptions options, int limit, bool every)
@@ -39,9 +48,10 @@ class CalleeCaptures final : public FrameSegments {
     options_.without_operators = every;
   }
 
-  // Whether captures served the call whose frame is about to start: then `result` is its value (a new
-  // reference, or nullptr with an error set), and the frame has ended as CPython's evaluator would end it.
-  // Otherwise the frame is untouched and runs as it is. `own`: the call as a whole was tried before.
+  // Whether captures served the call whose frame is about to start, or the generator that goes on: then
+  // `result` is its value (a new reference, or nullptr with an error set), and the frame has ended as
+  // CPython's evaluator would end it. Otherwise the frame is untouched and runs as it is. `own`: the call as
+  // a whole was tried before.
   bool serve_call(PyThreadState* thread, cpython::Frame* frame, bool own, PyObject** result);
   Answer serve(PyThreadState* thread, cpython::Frame* frame, const Instruction& next, PyObject** result,
                std::vector<cpython::Frame*>& inner) override;
@@ -61,9 +71,11 @@ class CalleeCaptures final : public FrameSegments {
  private:
   bool wants(const cpython::Frame* frame) const;
   bool serve_whole(PyThreadState* thread, cpython::Frame* frame, OfCode& of, PyObject** result);
+  bool serve_resumed(PyThreadState* thread, cpython::Frame* frame, PyObject** result);
   bool run_in_segments(PyThreadState* thread, cpython::Frame* frame, OfCode& of, PyObject** result);
   std::shared_ptr<OfCode> find(PyCodeObject* code);
-  void note_served(OfCode& of) const;
+  OfCode::Worth& worth_of(OfCode& of, const cpython::Frame* frame) const;
+  void note_served(OfCode& of, const cpython::Frame* frame) const;
 
   const Domain& domain_;
   CaptureOptions options_;

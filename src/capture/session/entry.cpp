@@ -11,6 +11,16 @@
 
 namespace stator {
 
+// The backend has failed with a graph that reads values, and takes none from now on.
+static bool was_refused(const Domain& domain, const CaptureOptions& options) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool refused = !domain.takes_values(options.backend);
+  PyErr_Restore(type, value, traceback);
+  if (refused) PyErr_Clear();
+  return refused;
+}
+
 std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, const Call& call,
                                       const CaptureOptions& options, CaptureStop& why) {
   if (Engine::get().capturing) {
@@ -44,8 +54,10 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
         why.code = BreakCode::kUnsupportedMode;
         return nullptr;
       }
+      const bool takes_values = domain.takes_values(options.backend);
       CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
       std::unique_ptr<Entry> entry = attempt.make();
+      if (!entry && takes_values && was_refused(domain, options)) continue;
       const size_t known = by_identity.size();
       by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
       if (by_identity.size() != known || (!entry && attempt.wants_another())) continue;
@@ -81,14 +93,31 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   }
 }
 
-// Up to the break that ended a whole capture. It begins once more, since the instruction that led there may
-// have done half of its work.
+// Up to the break that ended a whole capture, and behind it where what it reads can be the last thing that
+// the graph gives. It begins once more, since the instruction that led there may have done half of its work.
 std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
                                             const CaptureOptions& options,
                                             const std::unordered_set<PyObject*>& by_identity,
                                             bool other_answer, CaptureStop& why) {
+  if (PyErr_Occurred() || !domain.captures_now()) return nullptr;
+  const bool reads_values =
+      why.code == BreakCode::kDataDependentOperator || why.code == BreakCode::kDataDependentBranch;
+  if (reads_values && why.place.number > 0) {
+    const bool takes_values = domain.takes_values(options.backend);
+    if (auto entry = capture_until(domain, function, call, options, by_identity, other_answer, true, why))
+      return entry;
+    if (takes_values && was_refused(domain, options)) return capture(domain, function, call, options, why);
+    PyErr_Clear();
+  }
   const bool at_once = why.place.number <= 1;
-  if (at_once || PyErr_Occurred() || !domain.captures_now()) return nullptr;
+  return at_once ? nullptr
+                 : capture_until(domain, function, call, options, by_identity, other_answer, false, why);
+}
+
+std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
+                                            const CaptureOptions& options,
+                                            const std::unordered_set<PyObject*>& by_identity,
+                                            bool other_answer, bool behind, CaptureStop& why) {
   const AtomicScope until_undone(true);
   UserStack stack;
   const auto capture = domain.begin(stack.lines(), stack, options.backend, other_answer);
@@ -97,7 +126,7 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
     return nullptr;
   }
   CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
-  std::unique_ptr<Entry> entry = attempt.make_until(why.place.number);
+  std::unique_ptr<Entry> entry = attempt.make_until(why.place.number, behind);
   if (entry) {
     entry->told_captured = capture->told_captured();
   } else {

@@ -75,6 +75,10 @@ class Entry {
                                               const CaptureOptions& options,
                                               const std::unordered_set<PyObject*>& by_identity,
                                               bool other_answer, CaptureStop& why);
+  static std::unique_ptr<Entry> capture_until(const Domain& domain, PyObject* function, const Call& call,
+                                              const CaptureOptions& options,
+                                              const std::unordered_set<PyObject*>& by_identity,
+                                              bool other_answer, bool behind, CaptureStop& why);
   bool has_keywords(const Call& call) const;
   bool are_apart(CallValues& values) const;
   void gather_inputs(CallValues& values) const;

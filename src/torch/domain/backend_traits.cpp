@@ -1,6 +1,7 @@
 // src/torch/domain/backend_traits.cpp: reads what a backend said when it was registered.
 #include "torch/domain/backend_traits.h"
 
+#include "capture/cpython/module_attribute.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -13,13 +14,17 @@ static bool says(PyObject* traits, const char* name) {
 
 BackendTraits BackendTraits::of(PyObject* backend) {
   const bool is_engines_own = backend == Py_None || PyUnicode_Check(backend);
-  if (is_engines_own) return {.runs_python = true, .changes_tensors = true};
+  if (is_engines_own) return {.runs_python = true, .changes_tensors = true, .reads_values = true};
+  const Ref<> ask = module_attribute("stator.backends.traits", "takes_reads");
+  const auto reads = Ref<>::steal(ask ? PyObject_CallOneArg(ask.get(), backend) : nullptr);
+  if (!reads) PyErr_Clear();
+  const bool reads_values = reads.get() == Py_True;
   const auto traits = Ref<>::steal(PyObject_GetAttrString(backend, "stator_traits"));
   if (!traits) {
     PyErr_Clear();
-    return {};
+    return {.reads_values = reads_values};
   }
-  return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors")};
+  return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors"), reads_values};
 }
 
 }  // namespace stator

@@ -45,6 +45,7 @@
 #include "torch/symbols/sym_python.h"
 #include "torch/symbols/symbol_calls.h"
 #include "torch/tracing/imported_module.h"
+#include "torch/tracing/last_read.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/thread_state.h"
 #include "torch/tracing/tracer.h"
@@ -117,8 +118,10 @@ class TorchCapture final : public DomainCapture {
       return make_write && make_write(tensor, name, value);
     };
     const BackendTraits traits = BackendTraits::of(backend);
-    session_->reads_numbers = traits.runs_python;
+    session_->runs_python = traits.runs_python;
+    session_->reads_numbers = traits.runs_python || traits.reads_values;
     session_->changes_tensors = traits.changes_tensors;
+    takes_last_read_ = traits.reads_values;
     session_->enter();
   }
   ~TorchCapture() override {
@@ -213,6 +216,17 @@ class TorchCapture final : public DomainCapture {
   }
   bool runs_own_code() const override { return session_->own_python != 0; }
   size_t recorded() const override { return session_->graph.nodes().size(); }
+  bool expect_last_read() override { return session_->takes_last_read = takes_last_read_; }
+  bool has_last_read() const override { return session_->has_last_read; }
+  Ref<> last_read(PyObject* tensor, LastRead what) override {
+    if (!takes_last_read_) return {};
+    try {
+      return record_last_read(*session_, tensor, what);
+    } catch (const std::exception& error) {
+      PyErr_Clear();
+      return {};
+    }
+  }
 
   NumberSymbol number(PyObject* value, const std::string& name) override {
     try {
@@ -339,6 +353,7 @@ class TorchCapture final : public DomainCapture {
   ThreadModes modes_;                // those of the caller
   std::optional<ThreadModes> left_;  // those at the end of the program, after finish
   bool left_autocast_ = false;       // in the middle of it
+  bool takes_last_read_ = false;
   CompilingFlag flag_;
 };
 
@@ -423,6 +438,7 @@ class TorchDomain final : public Domain {
            device.value_or(0) << device_at | uint64_t{!device || under_unsupported_mode()} << 63;
   }
   uint64_t lasting_modes() const override { return lasting_mode_bits() & ~kForwardGradients; }
+  bool takes_values(PyObject* backend) const override { return BackendTraits::of(backend).reads_values; }
   bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
                                        bool other_answer) const override {

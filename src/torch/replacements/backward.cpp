@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "torch/guards/tensor_guard.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
@@ -185,7 +186,7 @@ at::Tensor older_gradient(const Session& session, const py::object& leaf, const 
 
 void record_backward(Session& session, const BackwardCall& call) {
   if (!session.reads_numbers || session.unrecorded != 0 || session.following != 0)
-    refuse("backward(): only the native backend has it in a graph");
+    refuse("backward(): this backend has none in a graph");
   if (has_late_hooks(session)) refuse("backward() behind register_hook in the same function");
   if (!session.read_attribute || !session.make_write) refuse("backward() outside of a function");
   std::vector<ir::ValueId> roots;
@@ -213,6 +214,9 @@ void record_backward(Session& session, const BackwardCall& call) {
   std::vector<ir::ValueSpec> specs;
   for (const at::Tensor& leaf : leaves) {
     objects.push_back(py::reinterpret_steal<py::object>(THPVariable_Wrap(leaf)));
+    // What a graph of torch.fx is given of it is no leaf.
+    if (!session.runs_python && !is_plain_tensor_type(Py_TYPE(objects.back().ptr())))
+      refuse("a gradient of a tensor of a class of the program's");
     metas.push_back(gradient_meta(leaf));
     older.push_back(older_gradient(session, objects.back(), metas.back()));
     specs.push_back(value_spec(metas.back(), false, dims[metas.size() - 1]));
@@ -220,7 +224,7 @@ void record_backward(Session& session, const BackwardCall& call) {
   }
   const py::object function =
       imported("stator.runtime.backward")
-          .attr("Backward")(call.roots.size(), call.gradients.size(), call.keeps_graph);
+          .attr("Backward")(call.roots.size(), call.gradients.size(), leaves.size(), call.keeps_graph);
   const ir::NodeId node =
       record_python_call(session, std::make_shared<OpaqueFunction>(function), "backward", tensors, {}, specs);
   static PyObject* const name = PyUnicode_InternFromString("grad");

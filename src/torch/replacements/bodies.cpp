@@ -63,7 +63,7 @@ ir::Operand value_list(Session& session, const std::vector<at::Tensor>& tensors)
 
 void begin_body(Session& session, PyObject* body) {
   // Replay has no graphs inside of graphs.
-  if (session.reads_numbers || session.unrecorded != 0)
+  if (session.runs_python || session.unrecorded != 0)
     raise_break(BreakCode::kHigherOrderOperator,
                 "only backends in Python have operators that take functions");
   session.record_modes();
@@ -186,7 +186,7 @@ PyObject* refuse(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 }
 
 PyObject* takes_bodies(PyObject*, PyObject* const*, Py_ssize_t) {
-  return in_session([&](Session& session) { return PyBool_FromLong(!session.reads_numbers); });
+  return in_session([&](Session& session) { return PyBool_FromLong(!session.runs_python); });
 }
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);

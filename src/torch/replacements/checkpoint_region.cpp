@@ -18,7 +18,7 @@ void Session::enter_region(bool preserves_random_state, bool stops_early,
   if (region_modes_ || unrecorded != 0)
     raise_break(BreakCode::kHigherOrderOperator, "torch.utils.checkpoint inside of another");
   // AOT autograd has an operator of its own for it, with the code as a graph inside of the graph.
-  if (!reads_numbers)
+  if (!runs_python)
     raise_break(BreakCode::kHigherOrderOperator, "torch.utils.checkpoint: only the native backend has it");
   record_modes();
   std::vector<ir::ValueId> values;

@@ -48,7 +48,7 @@ PyObject* stream_bits(PyObject*, PyObject*) {
 
 // What `make`, a function of stator/runtime/output.py, makes of the arguments.
 PyObject* record_output(Session& session, PyObject* make, PyObject* arguments, PyObject* keywords) {
-  if (session.unrecorded != 0 || !session.reads_numbers) refuse("output: only the native backend has it");
+  if (session.unrecorded != 0 || !session.runs_python) refuse("output: only the native backend has it");
   const OwnPython own(&session);
   const Ref<> made = Ref<>::steal(PyObject_Call(make, arguments, keywords));
   if (!made) {
@@ -164,7 +164,7 @@ void prepare_run_calls() {
 
 Ref<> calls_in_run(PyObject* callable) {
   Session* session = Session::current();
-  if (session == nullptr || session->unrecorded != 0 || !session->reads_numbers) return {};
+  if (session == nullptr || session->unrecorded != 0 || !session->runs_python) return {};
   if (callable == print_function) return Ref<>::share(print_in_run);
   if (std::ranges::find(clocks, callable) != clocks.end() || is_draw(callable))
     return Ref<>::steal(PyCFunction_New(&number_method, callable));

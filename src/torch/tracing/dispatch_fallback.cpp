@@ -17,6 +17,7 @@
 #include "torch/operators/value_errors.h"
 #include "torch/symbols/sym_node.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/last_read.h"
 #include "torch/tracing/recorder.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
@@ -259,6 +260,25 @@ bool capture_read(Session& session, const OperatorInfo& info, Stack* stack) {
   return true;
 }
 
+// The same, where its result may be the last that the graph gives.
+bool capture_last_read(Session& session, const OperatorInfo& info, Stack* stack) {
+  return session.takes_last_read && record_last_read(session, info, stack);
+}
+
+// Operators that have a shape for some values' sake are recorded as the last one where they have none.
+void capture_or_read(Session& session, const OperatorInfo& info, Stack* stack) {
+  if (!session.takes_last_read || !info.dynamic_shape || session.broken) return capture(session, info, stack);
+  try {
+    return capture(session, info, stack);
+  } catch (const CaptureBreak& error) {
+    if (error.code != BreakCode::kDataDependentOperator) throw;
+    const std::optional<Break> noted = std::exchange(session.broken, std::nullopt);
+    if (record_last_read(session, info, stack)) return;
+    session.broken = noted;
+    throw;
+  }
+}
+
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   Session* session = Session::current();
   const OperatorInfo& info = operator_info(op);
@@ -267,6 +287,8 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
   if (!session) return handle_outside(info, arguments, keys, stack);
   try {
     if (check_arguments(*session, arguments) == Arrival::wrapped) return pass_on(info, keys, stack);
+    if (session->has_last_read && info.kind != OperatorKind::query)
+      raise_break(BreakCode::kDataDependentOperator, "an operator behind the last one of a segment");
     switch (info.kind) {
       case OperatorKind::query:
         return pass_on(info, keys, stack);
@@ -284,11 +306,12 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
         if (capture_read(*session, info, stack)) return;
         // Its kernel looks at values, which compilers do not have; what comes out looks the same for all.
         if (info.rule && session->changes_tensors) return capture(*session, info, stack);
+        if (capture_last_read(*session, info, stack)) return;
         raise_break(BreakCode::kDataDependentOperator, info.name + ": the result depends on values");
       case OperatorKind::lift_fresh:
         return capture_literal(*session, stack);
       case OperatorKind::ordinary:
-        return capture(*session, info, stack);
+        return capture_or_read(*session, info, stack);
     }
   } catch (const OperatorRefused& refused) {
     std::rethrow_exception(refused.error);  // the program's, as in eager code

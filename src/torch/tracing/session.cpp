@@ -280,13 +280,13 @@ SymNumber Session::number_of(ir::ValueId value) {
 }
 
 void Session::before_refusal(const std::string& operator_name) {
-  if (!ends_before_refusal || (reads_numbers && !lasting_.any()) || !ends_before_refusal(line())) return;
+  if (!ends_before_refusal || (runs_python && !lasting_.any()) || !ends_before_refusal(line())) return;
   may_refuse_ = true;
   if (lasting_.any()) raise_break(BreakCode::kException, operator_name + " may raise after a write");
 }
 
 void Session::after_write() {
-  if (may_refuse_ && !reads_numbers && lasting_.any())
+  if (may_refuse_ && !runs_python && lasting_.any())
     raise_break(BreakCode::kException, "a write after an operator that may raise");
 }
 
@@ -326,7 +326,8 @@ ir::ValueId Session::value_of(shape::RealId id) {
   std::vector<ir::Operand> operands;
   // torch has no such functions of symbols, or asks for what they are: programs of its compilers are given
   // the result.
-  if (!reads_numbers && (real.kind == shape::RealKind::kCall || real.kind == shape::RealKind::kPow)) {
+  if (!runs_python && real.has_hint &&
+      (real.kind == shape::RealKind::kCall || real.kind == shape::RealKind::kPow)) {
     if (const auto symbol = shapes().symbol_for(id)) {
       add_real_input(*symbol, shapes().real_symbols().back().source);
       return reals_[id] = reals_[*symbol];
@@ -346,7 +347,7 @@ ir::ValueId Session::value_of(shape::RealId id) {
       operands = {operand(real.a)};
       break;
     case shape::RealKind::kCall: {
-      if (!reads_numbers) {  // there is no room for more
+      if (!runs_python && real.has_hint) {  // there is no room for more
         op = ir::op::kFloatOf;
         operands = {ir::Operand::of(shapes().specialize(id))};
         break;

@@ -130,9 +130,16 @@ class Session {
   std::optional<Break> broken;
   // Says where a real tensor can be fetched again; set by the engine.
   std::function<std::optional<std::string>(const at::Tensor&)> source_of;
-  // Whether numbers may be read off tensors by nodes; what the backend cannot do ends the capture.
+  // Whether numbers may be read off tensors by nodes, and backward() be one; what the backend cannot do ends
+  // the capture.
   bool reads_numbers = false;
+  // Whether each node runs in its place in every run, those with effects outside included: a program of ours.
+  bool runs_python = false;
   bool has_read = false;  // one was
+  // Whether the capture ends behind the running instruction, and an operator there may be the last one of the
+  // graph, whose result only a run has (last_read.h); whether there was one.
+  bool takes_last_read = false;
+  bool has_last_read = false;
   // Whether a place of the program passes errors on as they are, whatever the run has done: no handler of the
   // program's stands around it. Set by the engine; nothing: none does.
   std::function<bool(LineId)> passes_errors_on;

@@ -92,47 +92,82 @@ void Tracer::set_meta(const TensorMeta& meta) {
   if (meta.wrapped_number) set_wrapped_number(true);
 }
 
+void Tracer::forget_sizes() {
+  unsized_ = true;
+  set_custom_sizes_strides(SizesStridesPolicy::CustomSizes);
+}
+
+void Tracer::require_sizes() const {
+  if (unsized_)
+    raise_break(BreakCode::kDataDependentOperator,
+                "the size of a result that depends on values is asked for");
+}
+
 // The numbers of the capture are those that TensorImpl itself holds.
 c10::IntArrayRef Tracer::sizes_custom() const {
+  require_sizes();
   for (const Size& s : symbolic_->meta.sizes) s.specialize();
   return sizes_default();
 }
 
 c10::IntArrayRef Tracer::strides_custom() const {
+  require_sizes();
   for (const Size& s : symbolic_->meta.strides) s.specialize();
   return strides_default();
 }
 
 int64_t Tracer::numel_custom() const {
+  require_sizes();
   Size count = 1;
   for (const Size& s : symbolic_->meta.sizes) count *= s;
   return count.specialize();
 }
 
-int64_t Tracer::storage_offset_custom() const { return symbolic_->meta.offset.specialize(); }
-int64_t Tracer::dim_custom() const { return symbolic_->meta.dim(); }
-c10::SymIntArrayRef Tracer::sym_sizes_custom() const { return symbolic_->sizes; }
-c10::SymIntArrayRef Tracer::sym_strides_custom() const { return symbolic_->strides; }
+int64_t Tracer::storage_offset_custom() const {
+  require_sizes();
+  return symbolic_->meta.offset.specialize();
+}
+int64_t Tracer::dim_custom() const {
+  require_sizes();
+  return symbolic_->meta.dim();
+}
+c10::SymIntArrayRef Tracer::sym_sizes_custom() const {
+  require_sizes();
+  return symbolic_->sizes;
+}
+c10::SymIntArrayRef Tracer::sym_strides_custom() const {
+  require_sizes();
+  return symbolic_->strides;
+}
 
 c10::SymInt Tracer::sym_numel_custom() const {
+  require_sizes();
   Size count = 1;
   for (const Size& s : symbolic_->meta.sizes) count *= s;
   return to_sym_int(count);
 }
 
-c10::SymInt Tracer::sym_storage_offset_custom() const { return to_sym_int(symbolic_->meta.offset); }
+c10::SymInt Tracer::sym_storage_offset_custom() const {
+  require_sizes();
+  return to_sym_int(symbolic_->meta.offset);
+}
 
 c10::SymBool Tracer::sym_is_contiguous_custom(at::MemoryFormat format) const {
+  require_sizes();
   const TensorMeta& meta = symbolic_->meta;
   if (format == at::MemoryFormat::Contiguous) return stator::is_contiguous(meta);
   return meta.dim() == (format == at::MemoryFormat::ChannelsLast ? 4 : 5) && is_channels_last(meta);
 }
 
 bool Tracer::is_strides_like_custom(at::MemoryFormat format) const {
+  require_sizes();
   return suggested_format(symbolic_->meta) == format;
 }
 
-c10::SymBool Tracer::sym_is_non_overlapping_and_dense_custom() const { return is_dense(symbolic_->meta); }
+c10::SymBool Tracer::sym_is_non_overlapping_and_dense_custom() const {
+  require_sizes();
+  return is_dense(symbolic_->meta);
+}
 
 c10::intrusive_ptr<c10::TensorImpl> Tracer::shallow_copy_and_detach(const c10::VariableVersion& version,
                                                                     bool allow_metadata_change) const {
@@ -185,6 +220,12 @@ at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool r
       autograd::impl::set_gradient_edge(tensor, new_history(tensor));
     }
   }
+  return tensor;
+}
+
+at::Tensor make_unsized_tracer(Tracer::Identity identity) {
+  at::Tensor tensor = at::detail::make_tensor<Tracer>(TensorMeta{}, identity, /*inference=*/true);
+  static_cast<Tracer*>(tensor.unsafeGetTensorImpl())->forget_sizes();
   return tensor;
 }
 

@@ -28,6 +28,8 @@ class Tracer final : public c10::TensorImpl {
   bool leaf_with_gradient() const { return leaf_with_gradient_; }
   void set_leaf_with_gradient(bool does) { leaf_with_gradient_ = does; }
   void set_meta(const TensorMeta& meta);
+  // From here on whoever asks for its sizes ends the capture: only a run has them.
+  void forget_sizes();
   // Its sizes, strides and offset where one of them is symbolic, nullptr otherwise.
   const TensorMeta* symbolic_meta() const { return symbolic_ ? &symbolic_->meta : nullptr; }
 
@@ -63,7 +65,10 @@ class Tracer final : public c10::TensorImpl {
     TensorMeta meta;
     c10::SmallVector<c10::SymInt, 5> sizes, strides;
   };
+  void require_sizes() const;
+
   std::unique_ptr<Symbolic> symbolic_;
+  bool unsized_ = false;
   Identity identity_;
   bool leaf_with_gradient_ = false;  // an argument that is a leaf, or one that was made one here
 };
@@ -72,6 +77,9 @@ Tracer* as_tracer(const at::TensorBase& tensor);
 
 // A tracer with the autograd state that eager would show: `requires_grad` with a history, or as a leaf.
 at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool requires_grad, bool leaf);
+
+// One whose sizes, dtype and autograd state only a run has.
+at::Tensor make_unsized_tracer(Tracer::Identity identity);
 
 // The tracer of a view. torch's own view metadata ties it to `base`, so it follows later writes to the base;
 // a detached one does not.
