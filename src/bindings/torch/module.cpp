@@ -4,6 +4,7 @@
 #include "backends/choose.h"
 #include "bindings/torch/bind_openxla.h"
 #include "bindings/torch/bind_trace.h"
+#include "torch/domain/arrays.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/torch_domain.h"
 #include "torch/tracing/capture_break.h"
@@ -19,6 +20,15 @@ PYBIND11_MODULE(_torch, module) {
              "What programs are told that ask whether they are compiled: True, False or \"auto\".");
   module.def("never_tell", &stator::never_tell, py::arg("codes"),
              "Functions that are told what eager code is told.");
+  module.def(
+      "follow_arrays",
+      [](const py::object& numpy, const py::object& layer, const py::object& layer_dtype,
+         const py::dict& dtypes, const py::object& from_array, const py::object& to_array,
+         const py::object& to_result) {
+        stator::follow_arrays(numpy.ptr(), layer.ptr(), layer_dtype.ptr(), dtypes.ptr(), from_array.ptr(),
+                              to_array.ptr(), to_result.ptr());
+      },
+      "Captures compute with arrays of the module `numpy` by those of torch's class `layer`.");
   py::module_::import("stator._capture");
   if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
 }

@@ -93,6 +93,8 @@ newfunc maker_of_view(PyObject* value) {
 
 std::optional<ArgumentPath> Rebuild::path_behind(const Recording& recording, PyObject* value) {
   const Argument* argument = is_unread(value) ? argument_of(value) : find_argument(recording, value);
+  const auto& arrays = recording.arguments.by_array;
+  if (const auto array = arrays.find(value); array != arrays.end()) argument = array->second;
   if (argument != nullptr) return argument->path();
   const auto& attributes = recording.arguments.tensor_attributes;
   const auto found = attributes.find(value);
@@ -194,14 +196,24 @@ size_t Rebuild::describe(PyObject* value, Capture& capture) {
   if (is_iterator(value, recording)) return add_iterator(index, value, capture) ? index : kStopped;
   if (is_new_exception(value) && is_made_here(value, recording))
     return add_exception(index, value, capture) ? index : kStopped;
-  if (const newfunc maker = maker_of_view(value)) {
+  // Made anew by a function, of one part.
+  const auto made_of = [&](newfunc maker, PyObject* part) {
     step.kind = Kind::tuple;
     step.object = Ref<>::share(reinterpret_cast<PyObject*>(type));
     step.construct = maker;
-    const size_t mapping = add(cpython::mapping_of_view(value), capture);
-    if (mapping == kStopped) return kStopped;
-    steps_[index].parts.push_back(mapping);
+    const size_t made = add(part, capture);
+    if (made == kStopped) return kStopped;
+    steps_[index].parts.push_back(made);
     whole_.push_back(index);
+    return index;
+  };
+  if (const newfunc maker = maker_of_view(value)) return made_of(maker, cpython::mapping_of_view(value));
+  const ArrayForms* const arrays = recording.domain.arrays();
+  if (PyObject* const tensor = arrays != nullptr ? arrays->tensor_in(value) : nullptr)
+    return made_of(arrays->maker_of(value), tensor);
+  if (PyObject* const dtype = arrays != nullptr ? arrays->dtype_behind(value) : nullptr) {
+    step.kind = Kind::object;
+    step.object = Ref<>::share(dtype);
     return index;
   }
   const bool needs_parts = PyTuple_Check(value) || PyFrozenSet_CheckExact(value) || PyMethod_Check(value) ||
