@@ -1,6 +1,6 @@
 # stator/_torch.pyi: the types of the extension module built from src/bindings/torch.
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any, TypedDict, final
 
 from torch import Tensor
@@ -26,6 +26,15 @@ class Trace:
     def replay_functional(self, inputs: Sequence[Tensor], keeps: bool) -> tuple[bool, Any]: ...
 
 def clear_memo() -> None: ...
+def follow_arrays(
+    numpy: ModuleType,
+    layer: type,
+    layer_dtype: type,
+    dtypes: dict[type, Any],
+    from_array: Callable[[Any], Tensor],
+    to_array: Callable[[Tensor], Any],
+    to_result: Callable[[Tensor], Any],
+) -> None: ...
 def never_tell(codes: set[CodeType]) -> None: ...
 def fused_kernels(graph: str, language: str) -> list[Any]: ...
 def fused_prelude(language: str) -> str: ...

@@ -65,12 +65,23 @@ def load_torch_extension() -> ModuleType:
     """Import torch, then stator._torch, whose libraries torch has loaded by then."""
     require_torch(torch_version())
     importlib.import_module("torch")
-    extension = load_extension("_torch")
+    loaded = sys.modules.get("stator._torch")
+    extension = load_extension("_torch") if loaded is not None else _load_without_modes()
     setting = importlib.import_module("stator.config").config.is_compiling
     importlib.import_module("stator.api.compiling").follow_torch(setting)
-    for name in ("operator_lookup", "hooks"):
+    for name in ("operator_lookup", "hooks", "arrays", "generation_tags"):
         importlib.import_module(f"stator.runtime.{name}").replace()
     return extension
+
+
+def _load_without_modes() -> ModuleType:
+    """The extension, loaded outside of the caller's modes.
+
+    It asks torch for operators while it is loaded; a dispatch mode that compiles would load it once more.
+    """
+    library = importlib.import_module("torch._C")
+    with library._DisableTorchDispatch(), library.DisableTorchFunction():
+        return load_extension("_torch")
 
 
 def check_if_supported() -> None:

@@ -73,6 +73,20 @@ class TensorGuard {
   virtual uint64_t changed_sizes(PyObject* object) const = 0;
 };
 
+// Arrays of another library that captured code sees as objects of its own, which compute with tensors.
+struct ArrayForms {
+  // A tensor on the memory of an array of the caller's. Nothing: it is none, or has no such tensor.
+  Ref<> (*tensor_on)(PyObject* array);
+  // What stands for such an array.
+  Ref<> (*array_on)(PyObject* tracer);
+  // The tensor in what stands for an array; borrowed. nullptr: it does not.
+  PyObject* (*tensor_in)(PyObject* value);
+  // What the program sees of a dtype of such arrays once the capture is over; borrowed. nullptr: it is none.
+  PyObject* (*dtype_behind)(PyObject* value);
+  // Makes the array that the program sees once the capture is over, of the tensor in a tuple.
+  newfunc (*maker_of)(PyObject* value);
+};
+
 // A tensor that a capture reaches by itself.
 struct PinnedTensor {
   PyObject* tensor;  // borrowed
@@ -227,6 +241,8 @@ class Domain {
   // Whether this class of a tensor is one of the program's. Its methods are called by C code, and its
   // instances come out of a run as plain tensors.
   virtual bool is_class_of_program(PyTypeObject* type) const = 0;
+  // nullptr: there are none.
+  virtual const ArrayForms* arrays() const { return nullptr; }
   // Objects of the domain that never change: dtypes, devices, sizes.
   virtual bool is_immutable(PyObject* object) const = 0;
   // The sizes that become symbols, given those that changed: the program may have marked its tensors.

@@ -7,7 +7,6 @@ have, and what cannot be captured, makes the call of the whole function a break:
 
 import functools
 from collections.abc import Callable
-from types import FunctionType, ModuleType
 from typing import Any, ParamSpec
 
 from stator import _capture, support
@@ -33,6 +32,8 @@ def wrap_numpy(fn: Callable[P, Any]) -> Callable[..., Any]:
     """
     if not callable(fn):
         raise TypeError(f"stator.wrap_numpy: a callable is needed, not {type(fn).__name__}")
+
+    import numpy  # noqa: F401, captures know what the program has imported
 
     support.load_torch_extension()
     _follow_numpy()
@@ -92,19 +93,5 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
 
 @functools.cache
 def _follow_numpy() -> None:
-    """Captures call torch's functions where NumPy's are given arrays of torch's layer."""
-    import numpy
-    import torch._numpy as ours
-
     # As a substitute it is captured whole, or not at all: then NumPy's form runs.
     _capture.substitute(_on_arrays, _on_tensors)
-    for theirs, layer in ((numpy, ours), (numpy.linalg, ours.linalg), (numpy.fft, ours.fft)):
-        for name, function in _functions_of(layer):
-            original = getattr(theirs, name, None)
-            if callable(original) and not isinstance(original, type):
-                _capture.substitute(original, function, _array_class())
-
-
-def _functions_of(module: ModuleType) -> list[tuple[str, FunctionType]]:
-    named = vars(module).items()
-    return [(name, each) for name, each in named if not name.startswith("_") and type(each) is FunctionType]

@@ -41,7 +41,17 @@ def torch_words(code: str, detail: str) -> str | None:
     """What TorchDynamo calls a break; None: no program looks for it."""
     if code == "higher-order-operator" and "writes to" in detail:
         return "HOP: Unsafe side effect"
+    if code == "unsupported-mode" and (transform := _transform_of_caller()) is not None:
+        return f"Calling torch.func.{transform}(compiled_fn) function from eager mode is not supported"
     return _TORCH_WORDS.get(code)
+
+
+def _transform_of_caller() -> str | None:
+    """The innermost transform of torch.func that is active, by its name."""
+    import torch
+
+    interpreter = torch._C._functorch.peek_interpreter_stack()
+    return None if interpreter is None else str(interpreter.key().name).lower()
 
 
 def _capture_error(kind: str, message: str) -> BaseException:

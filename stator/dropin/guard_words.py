@@ -11,11 +11,15 @@ _TENSOR = re.compile(
     r"(?P<source>L\[.*\]) is (?P<class>\w+) (?P<dtype>\w+) \[(?P<sizes>[^\]]*)\]"
     r"(?: strides \[(?P<strides>[^\]]*)\])? on (?P<device>[\w:]+)(?P<gradient>, requires grad)?"
 )
+_IDENTITY = re.compile(r"L\[.*\] is (?:not )?L\[.*\]")
+_NAME = re.compile(r'L\["(\w+)"\]')
 _SIZE = re.compile(r"(?P<source>L\[.*\])\.size\((?P<dim>\d+)\) == (?P<size>\d+)")
 
 
 def in_torch_words(guard: str) -> str:
-    """What failed of a guard on a tensor, with what the call brought; other guards as they are."""
+    """What failed of a guard on tensors, with what the call brought; other guards as they are."""
+    if re.fullmatch(_IDENTITY, guard):
+        return re.sub(_NAME, r"\1", guard).replace('"', "'")
     missed = _capture.missed_arguments()
     found = re.match(_TENSOR, guard) or re.match(_SIZE, guard)
     if missed is None or found is None:
@@ -28,7 +32,7 @@ def in_torch_words(guard: str) -> str:
         return guard
     if not isinstance(value, sys.modules["torch"].Tensor):
         return guard
-    name = re.sub(r'^L\["(\w+)"\]', r"\1", found["source"]).replace('"', "'")
+    name = re.sub(_NAME, r"\1", found["source"], count=1).replace('"', "'")
     said = _size(found, value) if "dim" in found.groupdict() else _difference(found, value)
     return f"tensor '{name}' {said}. {guard}" if said else guard
 

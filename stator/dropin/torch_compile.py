@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from stator import _capture
 from stator.api.compile import compile as stator_compile
 from stator.dropin.callers import is_program
 from stator.dropin.replacements import Replacements
@@ -31,7 +32,17 @@ def replace(torch: ModuleType, replacements: Replacements, is_installed: Callabl
             return original(*args, **kwargs)
         return compile_as_asked(**asked)
 
+    _capture.substitute(compile, _within_captured_code)
     replacements.replace(torch, "compile", compile)
+
+
+def _within_captured_code(model: Any = None, **settings: Any) -> Any:
+    """`torch.compile` of captured code: what it compiles is captured where it is called."""
+    return _unchanged if model is None else model
+
+
+def _unchanged(model: Any) -> Any:
+    return model
 
 
 def compile_as_asked(

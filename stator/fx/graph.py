@@ -163,6 +163,8 @@ class GraphBuilder:
         node = self.graph.placeholder(name)
         node.meta = self._meta(value, 0)
         node.meta["source"] = source
+        # Marks of the program's and of torch's (`mark_static_address`), which backends look for.
+        node.meta["tensor_dict"] = dict(vars(example))
         return node
 
     def call(

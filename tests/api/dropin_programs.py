@@ -52,6 +52,31 @@ def raises(kind: Any, call: Callable[[], Any]) -> BaseException:
 
 
 @program
+def compile_within_captured_code() -> None:
+    counter = Counter()
+
+    @torch.compile(backend=counter, fullgraph=True)
+    def f(x: torch.Tensor) -> torch.Tensor:
+        inner = torch.compile(torch.sin, backend="eager")
+        return inner(x) + torch.compile(backend="eager")(torch.cos)(x)
+
+    for _ in range(2):
+        assert torch.equal(f(X), X.sin() + X.cos())
+    assert len(counter.graphs) == 1
+
+
+@program
+def transforms_of_compiled_functions_are_named() -> None:
+    @torch.compile(backend="eager", fullgraph=True)
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sin().sum()
+
+    for name, transform in (("grad", torch.func.grad), ("vmap", torch.func.vmap)):
+        error = raises(Exception, lambda transform=transform: transform(f)(X))
+        assert f"torch.func.{name}(compiled_fn)" in str(error)
+
+
+@program
 def decorators() -> None:
     counter = Counter()
 

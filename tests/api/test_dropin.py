@@ -14,6 +14,7 @@ GROUPS = {
     "compile": "decorators arguments modules errors backends around_a_compilation",
     "dynamo": "dynamo_entries stances marks sizes settings error_regions substitutes",
     "told": "counted_breaks ignored_functions",
+    "inside": "compile_within_captured_code transforms_of_compiled_functions_are_named",
     "torch itself": "torch_itself wrapped_by_others undone",
 }
 

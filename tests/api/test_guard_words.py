@@ -49,6 +49,16 @@ def test_items_of_containers() -> None:
     assert "size mismatch at index 0. expected 3, actual 5" in heard
 
 
+def test_which_arguments_are_one_object() -> None:
+    def function(x: torch.Tensor, y: torch.Tensor, given: list[torch.Tensor]) -> torch.Tensor:
+        return x + y + given[0]
+
+    a, b, c = torch.ones(3), torch.zeros(3), torch.ones(3)
+    assert failures_of(function, (a, a, [c]), (a, b, [c])) == ["x is y"]
+    assert failures_of(function, (a, b, [c]), (a, a, [c])) == ["x is not y"]
+    assert failures_of(function, (a, b, [a]), (a, b, [c])) == ["x is given[0]"]
+
+
 def test_other_guards_are_as_they_are() -> None:
     def function(x: torch.Tensor, n: str) -> torch.Tensor:
         return x + len(n)

@@ -142,12 +142,12 @@ def warned(fn: Any, calls: int) -> list[str]:
 
 def test_one_warning_where_nothing_is_captured() -> None:
     def never(x: torch.Tensor) -> float:
-        return float(x.numpy().sum())
+        return sum(x.tolist())
 
     compiled = stator.compile(never, backend="native")
     (message,) = warned(compiled, 8)
     assert f"nothing of {never.__qualname__} ({__file__}:{never.__code__.co_firstlineno})" in message
-    assert f"{__file__}:{never.__code__.co_firstlineno + 1}: return float" in message
+    assert f"{__file__}:{never.__code__.co_firstlineno + 1}: return sum" in message
     assert "reads-memory" in message
 
 
@@ -155,7 +155,7 @@ def test_no_warning_where_callees_are_captured() -> None:
     def callee(x: torch.Tensor) -> torch.Tensor:
         return x.sin() + 1
 
-    compiled = stator.compile(lambda x: callee(x) + float(x.numpy().sum()), backend="native")
+    compiled = stator.compile(lambda x: callee(x) + sum(x.tolist()), backend="native")
     assert warned(compiled, 8) == []
     assert warned(stator.compile(lambda x: x + 1, backend="native"), 8) == []
 

@@ -401,3 +401,29 @@ def test_what_a_backend_relies_on_is_checked() -> None:
     assert compiled_for == [1, 0, -1]
     texts = [str(guard) for entry in stator.cache_entries(compiled) for guard in entry.guards]
     assert any("% 3 == 0" in text for text in texts)
+
+
+def test_an_overload_whose_name_is_a_keyword() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x.random_(-3, 4)
+
+    compiled = stator.compile(function, backend="eager", fullgraph=True)
+    for _ in range(2):
+        torch.manual_seed(5)
+        got = compiled(torch.zeros(8))
+        torch.manual_seed(5)
+        assert torch.equal(got, function(torch.zeros(8)))
+
+
+def test_placeholders_have_the_attributes_of_their_tensors() -> None:
+    seen: dict[str, Any] = {}
+
+    def backend(module: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        seen.update({node.target: node.meta["tensor_dict"] for node in placeholders})
+        return module.forward
+
+    x, y = torch.ones(2), torch.ones(2)
+    x.tag = "weights"  # type: ignore[attr-defined]
+    stator.compile(lambda x, y: x + y, backend=backend)(x, y)
+    assert seen == {"L_x_": {"tag": "weights"}, "L_y_": {}}

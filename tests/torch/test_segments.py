@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import concurrent.futures
 import contextlib
 import gc
 import io
@@ -130,6 +131,24 @@ def test_a_finalizer_runs_where_eager_runs_it(ends: str, inside: bool) -> None:
             log.clear()
             function(torch.ones(2))
             assert log == ["gone", "after"]
+
+
+def test_an_exception_that_was_handled_before_a_break() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        try:
+            {}["missing"]
+        except KeyError:
+            y = y * 2
+        builtins_id = stator.disable(len)("abc")
+        return y + builtins_id
+
+    compiled = stator.compile(function, backend="eager")
+    # In a thread of its own: nothing was handled in it so far.
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        for _ in range(3):
+            assert thread.submit(compiled, torch.ones(2)).result().tolist() == [7.0, 7.0]
+    assert compiled.entries
 
 
 def test_fullgraph_still_refuses() -> None:

@@ -86,11 +86,13 @@ py::object overload_of(const OperatorInfo& info) {
     const std::string& name = info.handle.operator_name().name;
     const size_t colons = name.find("::");
     const std::string overload = info.handle.operator_name().overload_name;
-    found = py::module_::import("torch")
-                .attr("ops")
-                .attr(name.substr(0, colons).c_str())
-                .attr(name.substr(colons + 2).c_str())
-                .attr(overload.empty() ? "default" : overload.c_str());
+    const py::object all = py::module_::import("torch")
+                               .attr("ops")
+                               .attr(name.substr(0, colons).c_str())
+                               .attr(name.substr(colons + 2).c_str());
+    // The source text of the graph cannot say `random_.from`: the operator then finds the overload by itself.
+    const bool is_keyword = py::module_::import("keyword").attr("iskeyword")(overload).cast<bool>();
+    found = is_keyword ? all : py::object(all.attr(overload.empty() ? "default" : overload.c_str()));
   }
   return found;
 }

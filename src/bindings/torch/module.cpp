@@ -6,6 +6,7 @@
 #include "bindings/torch/bind_fused.h"
 #include "bindings/torch/bind_openxla.h"
 #include "bindings/torch/bind_trace.h"
+#include "torch/domain/arrays.h"
 #include "torch/domain/compiling_flag.h"
 #include "torch/domain/torch_domain.h"
 #include "torch/tracing/capture_break.h"
@@ -24,6 +25,15 @@ PYBIND11_MODULE(_torch, module) {
              "Functions that are told what eager code is told.");
   module.def("emulate_cuda_graphs", &stator::cuda_graphs::emulate_on_cpu, py::arg("on"),
              "For tests without CUDA: programs made from now on treat CPU tensors as if they recorded them.");
+  module.def(
+      "follow_arrays",
+      [](const py::object& numpy, const py::object& layer, const py::object& layer_dtype,
+         const py::dict& dtypes, const py::object& from_array, const py::object& to_array,
+         const py::object& to_result) {
+        stator::follow_arrays(numpy.ptr(), layer.ptr(), layer_dtype.ptr(), dtypes.ptr(), from_array.ptr(),
+                              to_array.ptr(), to_result.ptr());
+      },
+      "Captures compute with arrays of the module `numpy` by those of torch's class `layer`.");
   py::module_::import("stator._capture");
   if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
 }

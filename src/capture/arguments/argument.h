@@ -66,8 +66,9 @@ struct Argument {
   uint32_t symbol = 0;
   size_t tensor = 0;  // its number among the tensors that the arguments bring
   std::unique_ptr<TensorGuard> guard;
-  std::optional<Py_ssize_t> length;  // that was asked for
-  std::optional<bool> is_empty;      // that was asked for
+  const ArrayForms* arrays = nullptr;  // tensor: an array is given, on whose memory it lies
+  std::optional<Py_ssize_t> length;    // that was asked for
+  std::optional<bool> is_empty;        // that was asked for
   // A dictionary: every key is a child, in the order of iteration. A list: every item is a child. A set: its
   // items are `keys`.
   bool whole = false;

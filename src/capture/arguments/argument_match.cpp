@@ -117,6 +117,13 @@ bool Argument::matches(PyObject* value, CallValues& values) const {
     case Kind::unread:
       return !not_none || value != Py_None;
     case Kind::tensor:
+      if (arrays != nullptr) {
+        Ref<> on_array = arrays->tensor_on(value);
+        if (!on_array) return false;
+        values.containers.push_back(value);
+        value = on_array.get();
+        values.on_arrays.push_back(std::move(on_array));
+      }
       if (!guard->holds(value, values.bindings)) return false;
       values.tensors[tensor] = value;
       return true;
@@ -144,9 +151,12 @@ bool Argument::matches(PyObject* value, CallValues& values) const {
 
 bool Argument::note_changes(PyObject* value, Varying& varying) const {
   switch (kind) {
-    case Kind::tensor:
-      varying.note_sizes(name(), guard->changed_sizes(value));
+    case Kind::tensor: {
+      const Ref<> on_array = arrays != nullptr ? arrays->tensor_on(value) : Ref<>();
+      if (arrays == nullptr || on_array)
+        varying.note_sizes(name(), guard->changed_sizes(on_array ? on_array.get() : value));
       return true;
+    }
     case Kind::constant:
       // True and False are values of a flag, not sizes of something.
       if (Py_TYPE(value) == Py_TYPE(expected.object) && !expected.matches(value) &&

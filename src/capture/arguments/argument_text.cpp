@@ -49,7 +49,7 @@ std::string Argument::text() const {
     case Kind::unread:
       return name() + (not_none ? " is not None" : " is there");
     case Kind::tensor:
-      return name() + " is " + guard->expected();
+      return name() + " is " + (arrays != nullptr ? "an array like " : "") + guard->expected();
     case Kind::constant:
     case Kind::immutable:
       return name() + " == " + repr_of(kind == Kind::constant ? expected.object : kept.get());

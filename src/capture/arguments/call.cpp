@@ -20,6 +20,7 @@ LeasedValues::~LeasedValues() {
   values_->inputs.clear();
   values_->outputs.clear();
   values_->made.clear();
+  values_->on_arrays.clear();
   try {
     stock.push_back(std::move(values_));
   } catch (const std::bad_alloc&) {

@@ -38,6 +38,7 @@ struct CallValues {
   std::vector<PyObject*> inputs;      // of the tensor program, borrowed
   std::vector<Ref<>> outputs;         // of the tensor program
   std::vector<Ref<>> made;            // by the rebuild
+  std::vector<Ref<>> on_arrays;       // tensors on the memory of arrays among the arguments
 };
 
 // The values of one call, out of the thread's stock: a hit allocates no memory for them. Calls may be nested,

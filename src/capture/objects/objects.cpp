@@ -1,5 +1,6 @@
 // capture/objects/objects.cpp: finding the kind of an object.
 #include "capture/objects/alias.h"
+#include "capture/objects/array.h"
 #include "capture/objects/builtin.h"
 #include "capture/objects/cell.h"
 #include "capture/objects/class.h"

@@ -24,6 +24,8 @@ bool hashes_plainly(PyObject* key, const Recording& recording) {
 
 std::optional<ArgumentPath> path_behind(const Recording& recording, PyObject* value) {
   const Argument* argument = is_unread(value) ? argument_of(value) : find_argument(recording, value);
+  const auto& arrays = recording.arguments.by_array;
+  if (const auto array = arrays.find(value); array != arrays.end()) argument = array->second;
   if (argument != nullptr) return argument->path();
   const auto& attributes = recording.arguments.tensor_attributes;
   const auto found = attributes.find(value);

@@ -98,6 +98,31 @@ bool stand_for_tensor(Recording& recording, Argument& argument) {
   return true;
 }
 
+// An array of the caller's: captured code sees another one, on a tracer. False: see `is_array`.
+bool stand_for_array(Recording& recording, Argument& argument, bool& is_array) {
+  const ArrayForms* const arrays = recording.domain.arrays();
+  const Ref<> tensor = arrays != nullptr ? arrays->tensor_on(argument.real) : Ref<>();
+  is_array = static_cast<bool>(tensor);
+  if (!is_array) return false;
+  if (!recording.arguments.copied.insert(argument.real).second) {
+    recording.arguments.repeated.insert(argument.real);
+    return stop(recording, BreakCode::kUnguardable, "one array is given twice");
+  }
+  PyObject* const array = std::exchange(argument.real, tensor.get());
+  recording.arguments.kept.push_back(tensor);
+  const bool stands = stand_for_tensor(recording, argument);
+  argument.real = array;
+  if (!stands) return false;
+  recording.arguments.by_tracer.erase(argument.stands.get());
+  recording.arguments.kept.push_back(argument.stands);
+  argument.arrays = arrays;
+  argument.stands = arrays->array_on(argument.stands.get());
+  if (!argument.stands) return false;
+  make_fresh(recording, argument.stands.get());
+  recording.arguments.by_array.emplace(argument.stands.get(), &argument);
+  return true;
+}
+
 // Null: it is a constant, or an error is set.
 Ref<> symbol_for(Recording& recording, Argument& argument) {
   PyObject* const value = argument.real;
@@ -242,6 +267,9 @@ bool stand_for(Recording& recording, Argument& argument) {
   PyObject* const value = argument.real;
   if (recording.by_identity->count(value) != 0) return stand_for_object(recording, argument);
   if (recording.domain.is_tensor(value)) return stand_for_tensor(recording, argument);
+  bool is_array = false;
+  if (stand_for_array(recording, argument, is_array) || is_array)
+    return argument.arrays != nullptr && argument.stands;
   argument.stands = symbol_for(recording, argument);
   if (argument.stands || PyErr_Occurred()) return static_cast<bool>(argument.stands);
   if (is_constant(value)) {

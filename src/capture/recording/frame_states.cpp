@@ -13,7 +13,11 @@ namespace stator {
 
 using cpython::Frame;
 
-static PyObject* handled_now() { return PyThreadState_Get()->exc_info->exc_value; }
+// nullptr: none. CPython writes None where one was handled.
+static PyObject* handled_now() {
+  PyObject* const exception = PyThreadState_Get()->exc_info->exc_value;
+  return exception != Py_None ? exception : nullptr;
+}
 
 // Nothing hangs on the frame but its function, code and values.
 static bool is_plain(const Frame* frame) {

@@ -18,6 +18,7 @@ struct GivenArguments {
   std::unordered_map<PyObject*, Argument*> by_stand_in;
   std::unordered_map<PyObject*, Argument*> by_tracer;
   std::unordered_map<PyObject*, Argument*> by_symbol;
+  std::unordered_map<PyObject*, Argument*> by_array;           // what stands for arrays
   std::unordered_map<PyObject*, Argument*> tensor_attributes;  // dictionaries of tracers that were written to
   std::vector<PyObject*> tensors;          // that were read, borrowed, by Argument::tensor
   std::unordered_set<PyObject*> copied;    // what the stand-ins stand for

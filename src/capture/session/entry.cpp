@@ -164,7 +164,7 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
       return fail(failed != nullptr ? argument.difference(call.arguments[i], values) : std::string());
   }
   if (!guards_.check(failed, {values.bindings, values.tensors})) return false;
-  if (!are_apart(values)) return fail("the same arguments are one and the same object");
+  if (!are_apart(values)) return fail(failed != nullptr ? identity_text(values) : std::string());
   if (overlap_matters_) {
     gather_inputs(values);
     if (!program_->overlaps_as_captured(values.inputs.data()))
@@ -200,6 +200,26 @@ bool Entry::are_apart(CallValues& values) const {
     if (reaches(container)) return false;
   }
   return !repeats(different) && !repeats(values.containers);
+}
+
+// The tensors of an argument, in its order.
+static void list_tensors(const Argument& argument, std::vector<const Argument*>& tensors) {
+  if (argument.kind == Argument::Kind::tensor) tensors.push_back(&argument);
+  for (const auto& child : argument.children) list_tensors(*child, tensors);
+}
+
+std::string Entry::identity_text(const CallValues& values) const {
+  std::vector<const Argument*> tensors;
+  for (const auto& argument : arguments_) list_tensors(*argument, tensors);
+  for (size_t i = 0; i < tensors.size(); i++) {
+    for (size_t j = 0; j < i; j++) {
+      const size_t a = tensors[j]->tensor, b = tensors[i]->tensor;
+      const bool were_one = first_of_[a] == first_of_[b], are_one = values.tensors[a] == values.tensors[b];
+      if (were_one != are_one)
+        return tensors[j]->name() + (were_one ? " is " : " is not ") + tensors[i]->name();
+    }
+  }
+  return "the same arguments are one and the same object";
 }
 
 void Entry::note_changes(const Domain& domain, const Call& call, Varying& varying) const {

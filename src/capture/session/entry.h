@@ -81,6 +81,8 @@ class Entry {
                                               bool other_answer, bool behind, CaptureStop& why);
   bool has_keywords(const Call& call) const;
   bool are_apart(CallValues& values) const;
+  // What are_apart found wrong, in words.
+  std::string identity_text(const CallValues& values) const;
   void gather_inputs(CallValues& values) const;
   void note_lines(UserStack& stack);
   void show_line(LineId line) const;

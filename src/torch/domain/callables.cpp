@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "capture/cpython/module_attribute.h"
+#include "torch/domain/arrays.h"
 #include "torch/replacements/replaced_calls.h"
 #include "torch/replacements/scripted.h"
 #include "torch/replacements/transforms.h"
@@ -200,8 +201,9 @@ CallPolicy classify_torch_callable(PyObject* callable) {
   if (callable == mode_class()) return CallKind::modes;
   if (PyType_Check(callable)) {
     const std::string_view name = reinterpret_cast<PyTypeObject*>(callable)->tp_name;
-    if (name == "torch.Size" || name == "torch.device" || name == "torch.finfo" || name == "torch.iinfo" ||
-        name.starts_with("torch.return_types.") || disables_torch_function(name))
+    if (makes_array_constant(callable) || name == "torch.Size" || name == "torch.device" ||
+        name == "torch.finfo" || name == "torch.iinfo" || name.starts_with("torch.return_types.") ||
+        disables_torch_function(name))
       return CallKind::pure;
   }
   // Scripted functions call operators, as their Python code would; under autograd they make a history of

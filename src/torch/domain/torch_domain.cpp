@@ -20,6 +20,7 @@
 
 #include "capture/domain.h"
 #include "capture/guards/dynamism.h"
+#include "torch/domain/arrays.h"
 #include "torch/domain/backend_traits.h"
 #include "torch/domain/callables.h"
 #include "torch/domain/compiling_flag.h"
@@ -367,10 +368,11 @@ class TorchDomain final : public Domain {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
   }
   bool is_class_of_program(PyTypeObject* type) const override { return is_tensor_subclass(type); }
+  const ArrayForms* arrays() const override { return array_forms(); }
   bool is_immutable(PyObject* object) const override {
     return THPDtype_Check(object) || THPDevice_Check(object) || is_constant_size(object) ||
            THPLayout_Check(object) || THPMemoryFormat_Check(object) || is_sym_number(object) ||
-           is_closed_range(object);
+           is_closed_range(object) || is_array_constant(object);
   }
   uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const override {
     return sizes_with_marks(tensor, varying);
