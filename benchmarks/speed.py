@@ -1,6 +1,10 @@
 """benchmarks/speed.py: inference by eager code, `native`, `fused` and Inductor, side by side in one run.
 
     python benchmarks/speed.py [--threads 1 2] [--backends native fused inductor] [--json FILE] [case…]
+    python benchmarks/speed.py --device cuda [--dtype bfloat16]
+
+On the CPU the models are tiny, on CUDA of their full size (speed_models.py). `+graphs` behind a backend is
+`mode="reduce-overhead"`. On CUDA a cell is the time of ten calls and the wait for the device, divided by ten.
 
 Each cell is the best of several rounds, in ms a call; rounds of all backends take turns, so a busy machine is
 unfair to none. With one thread it is the thread's processor time: other work on the machine does not count.
@@ -9,6 +13,7 @@ seconds of processor time of this process (Inductor's compilers are others).
 """
 
 import argparse
+import functools
 import gc
 import json
 import sys
@@ -25,12 +30,22 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 CASES = ("bert", "gpt2", "vit", "llama", "mixtral", "convnext")
 BACKENDS = ("native", "fused", "inductor")
+CUDA_BACKENDS = ("native", "native+graphs", "fused+graphs", "inductor+graphs")
 
 
-def program(name: str) -> Any:
+def program(name: str, device: str, dtype: torch.dtype) -> Any:
     import speed_cases
 
     torch.manual_seed(0)
+    if device != "cpu":
+        import speed_models
+
+        made = speed_models.MODELS[name]()
+        made.function.to(device, dtype)
+        move = functools.partial(
+            torch.utils._pytree.tree_map_only, torch.Tensor, lambda x: moved(x, device, dtype)
+        )
+        return made._replace(args=move(made.args), kwargs=move(dict(made.kwargs)))
     if name in speed_cases.CASES:
         return speed_cases.CASES[name].build()
     options = {"hidden_sizes": [16, 32, 64, 128], "depths": [2, 2, 6, 2], "num_channels": 3}
@@ -39,15 +54,21 @@ def program(name: str) -> Any:
     return speed_cases.pretrained("ConvNextModel", "ConvNextConfig", options, call)
 
 
+def moved(tensor: torch.Tensor, device: str, dtype: torch.dtype) -> torch.Tensor:
+    return tensor.to(device, dtype if tensor.is_floating_point() else tensor.dtype)
+
+
 def compiled(backend: str, function: Callable[..., Any]) -> Callable[..., Any]:
     import stator
 
-    if backend == "inductor":
+    name, _, graphs = backend.partition("+")
+    mode = "reduce-overhead" if graphs else None
+    if name == "inductor":
         torch._dynamo.reset()
-        made: Callable[..., Any] = torch.compile(function)
+        made: Callable[..., Any] = torch.compile(function, mode=mode)
         return made
     stator.reset()
-    return stator.compile(function, backend=backend)
+    return stator.compile(function, backend=name, mode=mode)
 
 
 def tensors(result: Any) -> list[torch.Tensor]:
@@ -64,11 +85,15 @@ def worst(result: Any, wanted: Any) -> float:
     )
 
 
-def measure(name: str, backends: list[str], seconds: float) -> dict[str, Any]:
-    case = program(name)
-    row: dict[str, Any] = {"case": name, "threads": torch.get_num_threads()}
+def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    backends, seconds = options.backends, options.seconds
+    on_cuda = options.device != "cpu"
+    case = program(name, options.device, getattr(torch, options.dtype))
+    wait: Callable[[], None] = torch.cuda.synchronize if on_cuda else lambda: None
+    row: dict[str, Any] = {"case": name, "threads": torch.get_num_threads(), "dtype": options.dtype}
     row |= {"ms": {}, "compile_s": {}, "compile_cpu_s": {}, "difference": {}}
-    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    by_thread = torch.get_num_threads() == 1 and not on_cuda
+    clock = time.thread_time if by_thread else time.perf_counter
     calls: dict[str, Callable[[], Any]] = {"eager": case}
     with torch.no_grad():
         wanted = case()
@@ -80,22 +105,30 @@ def measure(name: str, backends: list[str], seconds: float) -> dict[str, Any]:
                 return fn(*case.args, **case.kwargs)
 
             result = call()
+            wait()
             row["compile_s"][backend] = time.perf_counter() - start
             row["compile_cpu_s"][backend] = time.process_time() - cpu
             row["difference"][backend] = worst(result, wanted)
             calls[backend] = call
-        for call in calls.values():
-            for _ in range(3):
-                call()
+        for backend, call in calls.items():
+            for _ in range(4):
+                result = call()
+            if backend != "eager":
+                row["difference"][backend] = max(row["difference"][backend], worst(result, wanted))
+        del result
+        turns = 10 if on_cuda else 1
         best = dict.fromkeys(calls, float("inf"))
         gc.collect()
         end = time.perf_counter() + seconds * len(calls)
         while time.perf_counter() < end:
             for backend, call in calls.items():
                 for _ in range(5):
+                    wait()
                     start = clock()
-                    call()
-                    best[backend] = min(best[backend], clock() - start)
+                    for _ in range(turns):
+                        call()
+                    wait()
+                    best[backend] = min(best[backend], (clock() - start) / turns)
     row["ms"] = {backend: each * 1e3 for backend, each in best.items()}
     return row
 
@@ -114,11 +147,20 @@ def table(rows: list[dict[str, Any]], backends: list[str]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
-    parser.add_argument("--backends", nargs="*", default=list(BACKENDS))
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--backends", nargs="*")
     parser.add_argument("--seconds", type=float, default=2.0, help="a backend and case")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("cases", nargs="*", default=list(CASES))
+    parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
+    on_cuda = options.device != "cpu"
+    options.backends = options.backends or list(CUDA_BACKENDS if on_cuda else BACKENDS)
+    if on_cuda:
+        import speed_models
+
+        options.threads = [torch.get_num_threads()]
+    options.cases = options.cases or list(speed_models.MODELS if on_cuda else CASES)
     warnings.filterwarnings("ignore")
     rows = []
     with tempfile.TemporaryDirectory() as cache:
@@ -126,7 +168,7 @@ def main() -> int:
         for threads in options.threads:
             torch.set_num_threads(threads)
             for name in options.cases:
-                rows.append(measure(name, options.backends, options.seconds))
+                rows.append(measure(name, options))
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     print(table(rows, options.backends))
     if options.json:

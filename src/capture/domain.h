@@ -20,6 +20,8 @@ enum class CallKind : uint8_t {
   unknown,
   pure,              // reads its arguments and nothing else
   tensor,            // operators on tensors: the dispatcher records them
+  values,            // makes a tensor of the values in its arguments, those of tensors that are not recorded
+                     // too
   setting,           // gives a setting of the process, which a guard asks for again
   modes,             // changes the thread's modes, which the domain records and undoes
   lasting_mode,      // the same, for one that a program may leave changed: Domain::lasting_modes
@@ -238,8 +240,9 @@ class Domain {
   // A capture was given up: what stood in its way, and can be done only while none runs, is done now. True:
   // it is tried again.
   virtual bool clear_the_way() const { return false; }
-  // Python code that the domain's C code calls with dictionaries which it made for that call.
-  virtual bool gives_new_dictionaries(const PyCodeObject* /*code*/) const { return false; }
+  // Python code that the domain's C code calls in place of an operator: with dictionaries which it made for
+  // that call; what it gives is the result.
+  virtual bool answers_for_operators(const PyCodeObject* /*code*/) const { return false; }
   virtual CallPolicy classify(PyObject* callable) const = 0;
   // CallKind::calls_class and calls_as_one: the function of the class whose first argument C code makes for
   // it.

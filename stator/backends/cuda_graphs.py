@@ -18,7 +18,7 @@ class Recorder:
 
     def __init__(self, device: int) -> None:
         self.device = device
-        self.stream = torch.cuda.Stream(device)
+        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self.pool = torch.cuda.graph_pool_handle()
         self.last: Any = None
         self._is_recorded: Callable[[], bool] = vars(torch._C)["_cuda_isCurrentStreamCapturing"]
@@ -27,7 +27,7 @@ class Recorder:
         """A function that does again what `work` does on the device. `failed()`: `work` threw, in C++."""
         graph = torch.cuda.CUDAGraph()
         current = torch.cuda.current_stream(self.device)
-        self.stream.wait_stream(current)  # type: ignore[no-untyped-call]
+        self.stream.wait_stream(current)
         collects = gc.isenabled()
         gc.disable()  # a tensor that dies now would be a part of the recording
         try:
@@ -45,7 +45,7 @@ class Recorder:
         finally:
             if collects:
                 gc.enable()
-        current.wait_stream(self.stream)  # type: ignore[no-untyped-call]
+        current.wait_stream(self.stream)
         counts["recorded"] += not failed()
         return graph.replay
 
@@ -72,5 +72,5 @@ class Recorder:
     def follow_last_replay(self) -> None:
         current = torch.cuda.current_stream(self.device)
         if self.last is not None and self.last != current:
-            current.wait_stream(self.last)  # type: ignore[no-untyped-call]
+            current.wait_stream(self.last)
         self.last = current

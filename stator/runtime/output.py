@@ -51,15 +51,15 @@ class OutputCall(OpaqueCall):
 def printed(*values: Any, **settings: Any) -> OutputCall:
     """The node for a call of print."""
     file = settings.pop("file", None)
-    if file is not None and file is not sys.stdout and file is not sys.stderr:
-        raise TypeError("to a file")
+    # A stream that is given is the program's, whatever sys.stdout is by then.
+    found: Callable[[], Any] = _standard(file) if file is not None else lambda: sys.stdout
     for value in settings.values():
         if type(value) not in (type(None), str, bool, int):
             raise TypeError(f"a {type(value).__name__} among its settings")
     to_errors = file is not None and file is sys.stderr
 
     def show(*shown: Any) -> None:
-        _print(*shown, file=sys.stderr if to_errors else sys.stdout, **settings)
+        _print(*shown, file=found(), **settings)
 
     call = OutputCall(show, values)
     call.streams = ERRORS if to_errors else OUTPUT
@@ -87,20 +87,16 @@ def flushed(stream: Any) -> OutputCall:
 
 
 def _standard(stream: Any) -> Callable[[], Any]:
-    """Gives the stream that the program means; it is not kept alive.
-
-    Guards prove that an object of its class stands at its address. It may be gone and another stream have
-    come to lie there, which is then the one that the program means.
-    """
+    """Gives the stream that the program means; it is not kept alive. A guard proves that it lives."""
     if stream is not sys.stdout and stream is not sys.stderr:
         raise TypeError("to a file")
-    address, kept = id(stream), weakref.ref(stream)
+    kept = weakref.ref(stream)
 
     def found() -> Any:
-        for each in (kept(), sys.stdout, sys.stderr):
-            if id(each) == address:
-                return each
-        raise RuntimeError("the stream that a captured function writes to is gone")
+        stream = kept()
+        if stream is None:
+            raise RuntimeError("the stream that a captured function writes to is gone")
+        return stream
 
     return found
 

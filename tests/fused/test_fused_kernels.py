@@ -204,3 +204,24 @@ def test_precision_where_the_program_asks_for_it() -> None:
     check(lambda x: (x * 1.01).to(torch.float16).float() - x, values(4, 33), ulps=1)
     # So does promotion. In steps of the 16-bit type, a product that is not rounded would show.
     check(lambda x, h: x + h * 1.01, torch.zeros(4, 33), values(4, 33).bfloat16(), ulps=1, exactly=True)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize(
+    "shape", [(3, 4, 5, 6), (1, 4, 5, 6), (4, 1, 5, 6), (5, 5, 5, 5), (3, 4), (4, 4), (3, 4, 7)]
+)
+def test_batch_norm(shape: tuple[int, ...], affine: bool) -> None:
+    kind = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d}[len(shape)]
+    norm = kind(shape[1], affine=affine).eval()
+    for tensor in (*norm.parameters(), norm.running_mean, norm.running_var):
+        tensor.data = values(shape[1]).abs() + 0.1
+    x = values(*shape)
+    check(lambda x: torch.relu(norm(x) + x), x, ulps=64)
+    if len(shape) == 4:
+        check(lambda x: norm(x).relu(), x.to(memory_format=torch.channels_last), ulps=64)
+        check(lambda x: norm(x).mean((-1, -2)), x, kernels=None, ulps=64)
+
+
+def test_batch_norm_of_a_batch_is_torchs() -> None:
+    norm = torch.nn.BatchNorm2d(4)
+    check(lambda x: norm(x).relu(), values(3, 4, 5, 6), kernels=None, ulps=64)

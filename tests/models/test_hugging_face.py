@@ -27,7 +27,8 @@ def test_architecture(name: str) -> None:
     assert row["equal"]
     assert is_whole(row), row["breaks"]
     if "training" in row:
-        assert row["training"]["equal"]
+        # Told that it is compiled, transformers computes with other kernels, in eager code too.
+        assert row["training"]["equal" if not any(row["training"]["told"]) else "as_told"]
         assert row["training"]["breaks"] == []
 
 

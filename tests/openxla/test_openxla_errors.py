@@ -1,5 +1,6 @@
 """What eager code raises is raised; what the runtime cannot do is said, and the process goes on."""
 
+import ctypes
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -132,22 +133,89 @@ def test_a_type_that_xla_does_not_get(caplog: pytest.LogCaptureFixture) -> None:
     assert "float8_e4m3fn" in caplog.text
 
 
-def test_out_of_memory_in_a_run() -> None:
-    """XLA's error says what to do; the function runs natively, and eager code's own error comes."""
+@pytest.mark.parametrize("backend", ["openxla_eval", "openxla"])
+def test_out_of_memory_in_a_run(backend: str) -> None:
+    """XLA's error is raised, and says what to do; the process goes on."""
 
     def huge(x: torch.Tensor) -> torch.Tensor:
         return x.expand(2**20, 2**22).cos()
 
-    compiled = stator.compile(huge, backend="openxla_eval")
-    with torch.no_grad(), pytest.raises(RuntimeError, match="can't allocate memory"):
-        compiled(torch.ones(1, 1))
+    compiled = stator.compile(huge, backend=backend)
+    for _ in range(2):
+        with torch.no_grad(), pytest.raises(MemoryError, match="XLA_CLIENT_MEM_FRACTION"):
+            compiled(torch.ones(1, 1))
     small = stator.compile(lambda x: x + 1, backend="openxla_eval")
     with torch.no_grad():
         assert small(torch.ones(3)).sum().item() == 6
 
 
+MESSAGE = "RESOURCE_EXHAUSTED: Out of memory allocating 5 bytes."
+
+
+def short_of_memory(*arguments: Any) -> Any:
+    raise RuntimeError(MESSAGE)
+
+
+@pytest.mark.parametrize("step", ["execute", "from_dlpack", "to_dlpack"])
+@pytest.mark.parametrize("backend", ["openxla_eval", "openxla"])
+def test_every_step_of_a_run_may_be_short_of_memory(
+    step: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where eager code would not raise: it is not run instead, behind a warning."""
+    compile_program = runtime.Client.compile
+
+    def compiled_short(*arguments: Any) -> Any:
+        return compile_program(*arguments)._replace(**{step: short_of_memory})
+
+    monkeypatch.setattr(runtime.Client, "compile", compiled_short)
+    compiled = stator.compile(lambda x: x.sin() * 3.25, backend=backend)
+    with torch.no_grad(), pytest.raises(MemoryError, match="XLA_CLIENT_MEM_FRACTION") as info:
+        compiled(torch.ones(7))
+    assert str(info.value.__cause__) == MESSAGE
+
+
+class ManagedTensor(ctypes.Structure):
+    """DLManagedTensor, as far as its deleter."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint32),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    )
+
+
+@pytest.mark.parametrize("deletions", [0, 1, 3])
+def test_a_runtime_that_deletes_what_it_refuses(deletions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """jaxlib deletes the tensor and leaves the capsule's name as it was: it is deleted once all the same."""
+    pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+    def refuse(capsule: Any, device: Any, stream: Any) -> Any:
+        address = pointer_in(capsule, b"dltensor")
+        assert address is not None
+        for _ in range(deletions):
+            ManagedTensor.from_address(address).deleter(address)
+        raise RuntimeError(MESSAGE)
+
+    compile_program = runtime.Client.compile
+    monkeypatch.setattr(
+        runtime.Client, "compile", lambda *given: compile_program(*given)._replace(from_dlpack=refuse)
+    )
+    compiled = stator.compile(lambda x: x.cos() * 4.5, backend="openxla_eval")
+    with torch.no_grad():
+        for _ in range(200):
+            with pytest.raises(MemoryError):
+                compiled(torch.ones(11))
+
+
 def test_what_is_said_when_memory_is_short() -> None:
-    error = runtime.explained(RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 5 bytes."))
+    error = runtime.explained(RuntimeError(MESSAGE))
     assert isinstance(error, MemoryError)
     assert "XLA_CLIENT_MEM_FRACTION" in str(error)
     other = RuntimeError("INTERNAL: something else")

@@ -138,6 +138,30 @@ def test_auto_reports_the_break_of_eagers_way_where_both_break() -> None:
         assert "getloadavg" not in str(caught.value)
 
 
+def test_auto_takes_the_answer_that_leads_further_where_both_break() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        if not torch.compiler.is_compiling() and bool(x.sum() > 0):
+            return f_rest(x)
+        return f_rest(x)
+
+    def f_rest(x: torch.Tensor) -> torch.Tensor:
+        y = (x * 2 + 1).relu().exp()
+        os.getloadavg()
+        return y - 1
+
+    x = torch.ones(2)
+    with stator.config.patch(is_compiling="auto"):
+        compiled = stator.compile(f, backend="native")
+        for _ in range(3):
+            assert torch.equal(compiled(x), f(x))
+        assert told(compiled)[0] is True
+        assert len(compiled.breaks) == 1
+        assert "getloadavg" in compiled.breaks[0]
+        shown = stator.explain(f)(x)
+        assert shown.graph_break_count == 1
+        assert "getloadavg" in str(shown)
+
+
 def test_what_raises_as_eager_does_is_not_tried_otherwise() -> None:
     def f(x: torch.Tensor) -> torch.Tensor:
         if not torch.compiler.is_compiling():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import random
 import sys
@@ -80,6 +81,68 @@ def test_prints_in_one_graph(program: Program) -> None:
         assert torch.equal(ours[0], theirs[0])
     # Streams that are named are known by identity, and these are new in each call.
     assert program in (on_errors, written) or len(stator.cache_entries(compiled)) == 1
+
+
+class Output:
+    stream: Any = None
+
+
+def write_named(x: torch.Tensor) -> torch.Tensor:
+    Output.stream.write("w")
+    return x + 1
+
+
+def write_bound(x: torch.Tensor) -> torch.Tensor:
+    write = Output.stream.write
+    write("w")
+    return x + 1
+
+
+def print_named(x: torch.Tensor) -> torch.Tensor:
+    print("p", file=Output.stream)
+    return x + 1
+
+
+def new_stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), write_through=True)
+
+
+def shown(stream: Any) -> bytes:
+    return bytes(stream.buffer.getvalue())
+
+
+def outputs_of_changing_streams(function: Any) -> list[bytes]:
+    """Of a stream that was standard output once, of the next one, and of one at the address of the first."""
+    x, named, other = torch.ones(2), new_stream(), new_stream()
+    Output.stream = named
+    try:
+        with contextlib.redirect_stdout(named):
+            for _ in range(3):
+                function(x)
+        with contextlib.redirect_stdout(other):
+            function(x)
+            found = [shown(named), shown(other)]
+            address, Output.stream = id(named), None
+            del named
+            gc.collect()
+            rest = []
+            for _ in range(1000):
+                rest.append(new_stream())
+                if id(rest[-1]) == address:
+                    break
+            Output.stream = rest[-1]
+            function(x)
+            return [*found, shown(other), shown(Output.stream)]
+    finally:
+        Output.stream = None
+
+
+@pytest.mark.parametrize("program", [write_named, write_bound, print_named])
+def test_a_stream_is_the_one_that_the_program_names(program: Any) -> None:
+    """Whatever standard output is by then, and also where another stream lies where it was."""
+    compiled = stator.compile(program, backend="native")
+    assert outputs_of_changing_streams(compiled) == outputs_of_changing_streams(program)
+    assert any(entry.hits for entry in stator.cache_entries(compiled))
 
 
 def test_a_stream_of_the_programs_is_a_break() -> None:

@@ -3,6 +3,7 @@
 
 #include "backends/choose.h"
 #include "backends/cuda_graphs/recorder.h"
+#include "bindings/torch/bind_fused.h"
 #include "bindings/torch/bind_openxla.h"
 #include "bindings/torch/bind_trace.h"
 #include "torch/domain/compiling_flag.h"
@@ -16,6 +17,7 @@ PYBIND11_MODULE(_torch, module) {
   module.attr("CaptureBreak") = py::reinterpret_borrow<py::object>(stator::capture_break_type());
   stator::bind_trace(module);
   stator::bind_openxla(module);
+  stator::bind_fused(module);
   module.def("tell_programs", &stator::tell_programs, py::arg("setting"),
              "What programs are told that ask whether they are compiled: True, False or \"auto\".");
   module.def("never_tell", &stator::never_tell, py::arg("codes"),

@@ -24,6 +24,7 @@
 #include "capture/recording/late_calls.h"
 #include "capture/recording/mark.h"
 #include "capture/recording/marked_calls.h"
+#include "capture/recording/native_callbacks.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
@@ -142,7 +143,39 @@ static bool is_standard_stream(PyObject* object) {
   return object == PySys_GetObject("stdout") || object == PySys_GetObject("stderr");
 }
 
-static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count) {
+// Every run writes to it; nothing keeps it alive. Another stream that comes to lie at its address is noticed.
+static bool read_stream(Recording& recording, PyObject* stream) {
+  auto reference = Ref<>::steal(PyWeakref_NewRef(stream, nullptr));
+  if (!reference) {
+    PyErr_Clear();
+    return stop(recording, BreakCode::kUnguardable, "a stream without weak references");
+  }
+  PyObject** const field = &reinterpret_cast<PyWeakReference*>(reference.get())->wr_object;
+  recording.guards.keep(reference.get());
+  recording.guards.add(FieldGuard{field, "object", expect(stream)}, stream);
+  return true;
+}
+
+static bool read_written(Recording& recording, PyObject* const* arguments, Py_ssize_t count) {
+  return std::all_of(arguments, arguments + count, [&](PyObject* argument) {
+    return is_standard_stream(argument) ? read_stream(recording, argument) : read_deep(recording, argument);
+  });
+}
+
+// What the function is bound to that writes: a partial with the stream, or a plain function.
+static bool read_bound_stream(Recording& recording, PyObject* callable) {
+  PyObject* const make = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  if (make == nullptr || !is_partial(make)) return true;
+  const auto given = Ref<>::steal(PyObject_GetAttrString(make, "args"));
+  return given && PyTuple_Check(given.get()) &&
+         read_written(recording, PySequence_Fast_ITEMS(given.get()), PyTuple_GET_SIZE(given.get()));
+}
+
+// By C code of the domain, which looks at what code of the program's gives it too: a sequence of some class
+// is asked for its items.
+static bool read_all(Recording& recording, PyObject* const* arguments, Py_ssize_t count,
+                     Given given = Given::looked_at) {
+  note_use(recording, given);
   return std::all_of(arguments, arguments + count,
                      [&](PyObject* argument) { return read_deep(recording, argument); });
 }
@@ -281,13 +314,14 @@ bool before_native_call(Recording& recording, PyObject* callable, PyObject* cons
       return count == 0 ? read_setting(recording, callable)
                         : stop(recording, BreakCode::kUnknownFunction, text_of_call(callable));
     case CallKind::tensor:
+    case CallKind::values:
       if (self != nullptr) look_at(recording, self);
-      return read_all(recording, arguments, count);
+      return read_all(recording, arguments, count,
+                      policy == CallKind::values ? Given::made_numbers : Given::looked_at);
     case CallKind::output:
-      return read_setting(recording, recording.domain.streams()) &&
-             std::all_of(arguments, arguments + count, [&](PyObject* argument) {
-               return is_standard_stream(argument) || read_deep(recording, argument);
-             });
+      note_use(recording, Given::looked_at);
+      return read_setting(recording, recording.domain.streams()) && read_bound_stream(recording, callable) &&
+             read_written(recording, arguments, count);
     case CallKind::refused:
     case CallKind::calls_as_one:
       return stop(recording, policy.reason, text_of_call(callable));

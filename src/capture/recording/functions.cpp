@@ -73,7 +73,7 @@ static bool pin_module_function(Recording& recording, PyFunctionObject* function
 
 void bound(Recording& recording, cpython::Frame* frame) {
   const PyCodeObject* code = frame->code;
-  if (recording.domain.gives_new_dictionaries(code)) {
+  if (recording.domain.answers_for_operators(code)) {
     for (int i = 0; i < code->co_argcount; i++) {
       PyObject* given = frame->localsplus[i];
       if (given != nullptr && PyDict_CheckExact(given) && !is_known(recording, given))

@@ -12,6 +12,7 @@
 #include "capture/recording/imports.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/native_callbacks.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/results.h"
 
@@ -106,6 +107,7 @@ static const OperatorSteps& steps_of(BinaryOperator which) {
 
 bool binary_operation(const InstructionAt& at) {
   const OperatorSteps& each = steps_of(operator_of(at.argument()));
+  note_operands(at.recording, at.top(2), at.top(1));
   if (is_in_place(at.argument())) {
     if (!before_in_place(at.recording, at.top(2), at.top(1), each.on_list)) return false;
     // What is relied on of the left one is guarded already.
@@ -115,6 +117,7 @@ bool binary_operation(const InstructionAt& at) {
 }
 
 bool subscript(const InstructionAt& at) {
+  note_key(at.recording, at.top(2), at.top(1));
   return read_index(at.recording, at.top(2), at.top(1)) &&
          before_subscript(at.recording, at.top(2), at.top(1));
 }
@@ -132,12 +135,14 @@ static bool read_stored(Recording& recording, PyObject* container, bool is_slice
 
 bool store_item(const InstructionAt& at) {
   PyObject *const value = at.top(3), *const container = at.top(2), *const key = at.top(1);
+  note_key(at.recording, container, key);
   return read_index(at.recording, container, key) &&
          read_stored(at.recording, container, PySlice_Check(key), value) &&
          before_item_write(at.recording, container, key, false, value);
 }
 
 bool delete_item(const InstructionAt& at) {
+  note_key(at.recording, at.top(2), at.top(1));
   return read_index(at.recording, at.top(2), at.top(1)) &&
          before_item_write(at.recording, at.top(2), at.top(1), true);
 }

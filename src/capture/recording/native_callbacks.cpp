@@ -174,8 +174,8 @@ bool give_as_function(Recording& recording, const Calls& calls, std::vector<PyOb
   return true;
 }
 
-void note_use(Recording& recording, bool looks) {
-  const NativeUse use{recording.frame, recording.at->at, recording.at->last(), looks};
+void note_use(Recording& recording, Given given) {
+  const NativeUse use{recording.frame, recording.at->at, recording.at->last(), given};
   for (size_t i = recording.uses.size(); i > 0; i--) {
     if (recording.uses[i - 1].frame != recording.frame) continue;
     recording.uses[i - 1] = use;
@@ -184,20 +184,51 @@ void note_use(Recording& recording, bool looks) {
   recording.uses.push_back(use);
 }
 
-bool before_giving(Recording& recording, const cpython::Frame* caller, PyObject* value) {
-  if (is_constant(value) || caller == nullptr) return true;
+void note_operands(Recording& recording, PyObject* left, PyObject* right) {
+  const auto looks_at_items = [](PyObject* operand) {
+    return PyAnySet_Check(operand) || PyDict_Check(operand) || is_view(operand);
+  };
+  const bool formats = PyUnicode_Check(left) || PyBytes_Check(left) || PyByteArray_Check(left);
+  if (is_constant(right) || !(formats || looks_at_items(left) || looks_at_items(right))) return;
+  note_use(recording, Given::looked_at);
+}
+
+void note_key(Recording& recording, PyObject* container, PyObject* key) {
+  if (is_constant(key)) return;
+  if (recording.domain.is_tensor(container))
+    note_use(recording, Given::made_numbers);
+  else if (PyDict_Check(container))
+    note_use(recording, Given::looked_at);
+}
+
+// Whether the values of tensors lie in it, as far as C code comes without code of the program's.
+static bool holds_tensors(const Recording& recording, PyObject* value) {
+  if (recording.domain.is_tensor(value)) return true;
+  if (!PyList_Check(value) && !PyTuple_Check(value)) return false;
+  PyObject** const items = PySequence_Fast_ITEMS(value);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(value),
+                     [&](PyObject* item) { return holds_tensors(recording, item); });
+}
+
+bool before_giving(Recording& recording, const cpython::Frame* frame, PyObject* value) {
+  const cpython::Frame* const caller = frame->previous;
+  if (is_constant(value) || caller == nullptr || recording.domain.answers_for_operators(frame->code))
+    return true;
   const auto use = std::find_if(recording.uses.rbegin(), recording.uses.rend(),
                                 [&](const NativeUse& each) { return each.frame == caller; });
   const cpython::Unit* const unit = caller->instruction;
   if (recording.domain.runs_plainly(caller->code)) return true;
-  bool looks = true;
+  Given given = Given::looked_at;
   if (use != recording.uses.rend() && unit >= use->first && unit <= use->last) {
-    looks = use->looks;
+    given = use->given;
   } else if (const CodeState* state = Engine::get().code_state(caller->code);
              state != nullptr && state->decoded != nullptr) {
-    looks = looks_at_values(*state->decoded->at_unit(unit));
+    if (!looks_at_values(*state->decoded->at_unit(unit))) given = Given::passed_on;
   }
-  return !looks || read_deep(recording, value);
+  if (given == Given::passed_on) return true;
+  if (!read_deep(recording, value)) return false;
+  return given != Given::made_numbers || !holds_tensors(recording, value) ||
+         stop(recording, BreakCode::kReadsMemory, "a tensor made of the values of others");
 }
 
 }  // namespace stator

@@ -28,10 +28,15 @@ struct CallSlots {
 };
 
 // What the C code that an instruction runs does with values that Python code gives it.
+enum class Given : uint8_t {
+  passed_on,     // it becomes the result, or is kept
+  looked_at,     // with all that it reaches
+  made_numbers,  // the same, and the values of tensors in it are read, which the graph does not see
+};
 struct NativeUse {
   const cpython::Frame* frame;
   const cpython::Unit *first, *last;  // of the instruction; compared, not followed
-  bool looks;
+  Given given;
 };
 
 // The argument that a function calls, by its place in `all`; all.size() where it is given none.
@@ -41,11 +46,14 @@ bool give_as_function(Recording& recording, const Calls& calls, std::vector<PyOb
 // Whether this is the code of such a function, which is no part of the program.
 bool is_callback_code(const PyCodeObject* code);
 
-// The instruction that is looked at runs C code that looks at what Python code gives it, or only passes it
-// on.
-void note_use(Recording& recording, bool looks);
+// What the C code that this instruction runs does with what Python code gives it.
+void note_use(Recording& recording, Given given);
+// The same for an operator or a subscript: a special method of an operand may answer, whose value is the
+// result; but C code that compares keys, formats text or makes an index looks at what it is given.
+void note_operands(Recording& recording, PyObject* left, PyObject* right);
+void note_key(Recording& recording, PyObject* container, PyObject* key);
 // A frame that C code called gives it this value. False: stopped, an error is set.
-bool before_giving(Recording& recording, const cpython::Frame* caller, PyObject* value);
+bool before_giving(Recording& recording, const cpython::Frame* frame, PyObject* value);
 
 }  // namespace stator
 

@@ -35,7 +35,7 @@ Outcome before_instruction(Recording& recording, const Instruction& instruction,
 
 Outcome before_giving(Recording& recording, const cpython::Frame* frame, PyObject* value) {
   if (frame == recording.first_frame) return Outcome::ok;
-  return outcome(recording, stator::before_giving(recording, frame->previous, value));
+  return outcome(recording, stator::before_giving(recording, frame, value));
 }
 
 void note_error(Recording& recording) { stator::note_error(recording); }

@@ -43,7 +43,7 @@ bool read_arguments(Recording& recording, const NativeCall& known, const Argumen
     if (sight == Sight::items && iterator_kind(all[i]) != nullptr && !read_iterator(recording, all[i], looks))
       return false;
   }
-  note_use(recording, looks);
+  note_use(recording, looks ? Given::looked_at : Given::passed_on);
   return true;
 }
 
@@ -160,7 +160,9 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
       return !all.empty() && read_reduced(recording, all[0]);
     case NativeEffect::reads_item:
     case NativeEffect::reads_subscript:
-      note_use(recording, known.effect == NativeEffect::reads_item);
+      note_use(recording, known.effect == NativeEffect::reads_item ? Given::looked_at : Given::passed_on);
+      if (known.effect == NativeEffect::reads_subscript && all.size() > 1)
+        note_key(recording, all[0], all[1]);
       return before_item_read(recording, all, known.effect == NativeEffect::reads_subscript);
     case NativeEffect::reads_attribute:
       if (all.size() >= 2 && PyUnicode_Check(all[1])) return read_attribute(recording, all[0], all[1]);
@@ -172,9 +174,11 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
     case NativeEffect::writes_item:
     case NativeEffect::deletes_item:
       if (all.size() < 2) return true;  // raises
+      note_key(recording, all[0], all[1]);
       return before_item_write(recording, all[0], all[1], known.effect == NativeEffect::deletes_item,
                                all.size() > 2 ? all[2] : nullptr);
     case NativeEffect::writes_in_place:
+      if (all.size() == 2) note_operands(recording, all[0], all[1]);
       return all.size() != 2 || before_in_place_call(recording, all[0], all[1], function);
     case NativeEffect::writes_attribute: {
       if (all.size() < 2 || !PyUnicode_Check(all[1])) return true;  // raises

@@ -50,15 +50,15 @@ bool before_write(Recording& recording, PyObject* object, const char* what) {
 
 // Taking a value out of an iterator writes to it. One of the program's own classes does so in Python code.
 bool before_advancing(Recording& recording, PyObject* iterator) {
-  bool looks = false;
   if (is_known(recording, iterator) && has_python_method(Py_TYPE(iterator), "__next__")) {
-    note_use(recording, looks);
+    note_use(recording, Given::passed_on);
     return read_behaviour(recording, iterator);
   }
   if (is_fresh(recording, iterator)) {
     if (!stays_in_region(recording, iterator)) return false;
+    bool looks = false;
     if (!read_iterator(recording, iterator, looks)) return false;
-    note_use(recording, looks);
+    note_use(recording, looks ? Given::looked_at : Given::passed_on);
     return true;
   }
   return before_write(recording, iterator, "an iterator");

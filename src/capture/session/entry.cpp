@@ -24,10 +24,15 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
   std::unordered_set<std::string> modules;
   constexpr int kMostChanges = 3;
   int changes = 0;
-  std::optional<CaptureStop> first_answer;  // what stopped the capture that was told the first one
+  struct Stopped {
+    CaptureStop why;
+    size_t operators;
+  };
+  std::optional<Stopped> first_answer;  // how the capture ended that was told the first one
   for (;;) {
     std::string module;
     bool is_last = true;
+    size_t operators = 0;
     {
       const AtomicScope until_undone(true);
       UserStack stack;
@@ -49,6 +54,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
         return entry;
       }
       why = attempt.stopped();
+      operators = capture->recorded();
       if (why.detail == kChangedMeanwhile && changes++ < kMostChanges) continue;
       module = attempt.wanted_import();
       // What raises when it is told what eager code is told, raises; an error that is set is the backend's.
@@ -63,12 +69,15 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       is_last = true;
     }
     if (is_last) {
-      if (first_answer) why = *std::move(first_answer);
+      // Both break: the answer that leads further, or else the first one.
+      const bool other_answer = first_answer && operators > first_answer->operators && !why.is_error &&
+                                why.code != BreakCode::kException && options.may_end_early;
+      if (first_answer && !other_answer) why = std::move(first_answer->why);
       return options.may_end_early && !why.is_error
-                 ? capture_until(domain, function, call, options, by_identity, why)
+                 ? capture_until(domain, function, call, options, by_identity, other_answer, why)
                  : nullptr;
     }
-    first_answer = why;
+    first_answer = {why, operators};
   }
 }
 
@@ -77,12 +86,12 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
 std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
                                             const CaptureOptions& options,
                                             const std::unordered_set<PyObject*>& by_identity,
-                                            CaptureStop& why) {
+                                            bool other_answer, CaptureStop& why) {
   const bool at_once = why.place.number <= 1;
   if (at_once || PyErr_Occurred() || !domain.captures_now()) return nullptr;
   const AtomicScope until_undone(true);
   UserStack stack;
-  const auto capture = domain.begin(stack.lines(), stack, options.backend, false);
+  const auto capture = domain.begin(stack.lines(), stack, options.backend, other_answer);
   if (!capture) {
     PyErr_Clear();
     return nullptr;
@@ -182,6 +191,8 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
   gather_inputs(values);
   const PlainScope plain;
   if (!program_->run(values.inputs.data(), values.bindings, values.outputs, failure)) {
+    // Out of memory: the backend says what to do about it, and the function would need the memory too.
+    if (failure.of_backend && PyErr_ExceptionMatches(PyExc_MemoryError)) failure.untouched = false;
     if (!failure.untouched) show_line(failure.line);
     return nullptr;
   }

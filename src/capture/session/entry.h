@@ -74,7 +74,7 @@ class Entry {
   static std::unique_ptr<Entry> capture_until(const Domain& domain, PyObject* function, const Call& call,
                                               const CaptureOptions& options,
                                               const std::unordered_set<PyObject*>& by_identity,
-                                              CaptureStop& why);
+                                              bool other_answer, CaptureStop& why);
   bool has_keywords(const Call& call) const;
   bool are_apart(CallValues& values) const;
   void gather_inputs(CallValues& values) const;

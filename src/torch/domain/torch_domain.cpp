@@ -372,7 +372,7 @@ class TorchDomain final : public Domain {
   PyObject* streams() const override { return stream_kinds(); }
   Ref<> called_instead(PyObject* callable) const override { return called_in_place_of(callable); }
   // The keywords of the call that a torch-function mode is told of.
-  bool gives_new_dictionaries(const PyCodeObject* code) const override {
+  bool answers_for_operators(const PyCodeObject* code) const override {
     return PyUnicode_CompareWithASCIIString(code->co_name, "__torch_function__") == 0;
   }
   bool clear_the_way() const override { return start_engine(); }

@@ -22,6 +22,15 @@ bool has_generator(const ir::Graph& graph, const ir::Node& node) {
   });
 }
 
+// An operator of another library. One that writes to none of its arguments and gives tensors computes them,
+// by the contract of its schema: it may be run once more. What gives nothing is run for what it does, objects
+// may be changed behind their arguments, and other processes take part in a collective once.
+bool may_be_repeated(const ir::Graph& graph, const ir::Node& node) {
+  const std::string_view name = graph.op_of(node).name;
+  return node.output_count != 0 && !has_generator(graph, node) && !name.starts_with("c10d") &&
+         !name.starts_with("_c10d");
+}
+
 // nullptr: the node calls no function in Python.
 const OpaqueFunction* called_function(const ir::Graph& graph, const ir::Node& node) {
   if (node.op != ir::op::kCall) return nullptr;
@@ -44,7 +53,7 @@ bool LastingEffects::is_lasting(const ir::Node& node) {
     if (function == nullptr || !function->leaves_nothing) return true;
   } else {
     const ir::Effects effects = effects_of(graph_, node);
-    bool lasts = effects.unknown;
+    bool lasts = effects.unknown && !may_be_repeated(graph_, node);
     const auto operands = graph_.operands(node);
     for (size_t i = 0; i < operands.size() && !lasts; i++) {
       if (!effects.writes_argument(i)) continue;

@@ -8,8 +8,8 @@
 namespace stator {
 
 // Looks at the nodes of a graph one after the other, also while it grows. A write to a tensor that is older
-// than the run lasts, a draw from a generator of the user's, anything of a function in Python but of a
-// forward that leaves nothing behind.
+// than the run lasts, a draw from a generator of the user's, an operator of another library that gives no
+// tensor, anything of a function in Python but of a forward that leaves nothing behind.
 class LastingEffects {
  public:
   explicit LastingEffects(const ir::Graph& graph) : graph_(graph) {}

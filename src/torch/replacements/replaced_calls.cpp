@@ -45,11 +45,11 @@ constexpr Replacement kReplacements[] = {
     {Of::others, calls_custom_function, nullptr, CallKind::unknown},
     {Of::others, asks_without_device, is_question_without_device, CallKind::pure, prepare_default_device},
     {Of::nothing, nullptr, changes_default_device, CallKind::modes},
-    {Of::others, makes_new_tensor, is_new_tensor, CallKind::tensor},
-    {Of::others, makes_legacy_tensor, is_legacy_tensor, CallKind::tensor, prepare_legacy_tensors},
+    {Of::others, makes_new_tensor, is_new_tensor, CallKind::values},
+    {Of::others, makes_legacy_tensor, is_legacy_tensor, CallKind::values, prepare_legacy_tensors},
     {Of::others, makes_known_list, is_known_list, CallKind::tensor},
     {Of::others, queries_input, is_input_query, CallKind::tensor},
-    {Of::others, makes_from_data, is_data_constructor, CallKind::tensor},
+    {Of::others, makes_from_data, is_data_constructor, CallKind::values},
 };
 
 }  // namespace

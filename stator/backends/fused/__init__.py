@@ -1,4 +1,4 @@
-"""The backend `fused`: kernels for pointwise operators, reductions and norms, compiled by LLVM.
+"""The backend `fused`: kernels for pointwise operators, reductions and norms, compiled by LLVM or NVRTC.
 
 What is loaded here must import neither torch nor llvmlite: both are optional, the backend always registered.
 """
@@ -18,9 +18,10 @@ def fused(gm: Any, example_inputs: Any) -> Any:
 def _reset() -> None:
     import sys
 
-    loaded = sys.modules.get("stator.backends.fused.compiler")
-    if loaded is not None:
-        loaded.forget_kernels()
+    for name in ("compiler", "cuda_compiler"):
+        loaded = sys.modules.get(f"stator.backends.fused.{name}")
+        if loaded is not None:
+            loaded.forget_kernels()
 
 
 setattr(fused, "reset", _reset)  # noqa: B010

@@ -1,10 +1,8 @@
 // src/backends/fused/kernel/llvm_text.cpp: loops of a kernel: rows, and the passes that reductions make over
 // each.
 //
-// A term is full (one value an element), or of a row. The stage of a term is the number of reductions in a
-// chain that it waits for. Each row makes one loop a stage: it computes the reductions and stores whose
-// operands are of that stage. Full terms are computed again in every stage that needs them, except functions
-// that cost more than memory: their values are kept for the row.
+// Full terms are computed again in every stage that needs them (stages.h), except functions that cost more
+// than memory: their values are kept for the row.
 #include "backends/fused/kernel/llvm_text.h"
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "backends/fused/kernel/ir_writer.h"
 #include "backends/fused/kernel/scalar_text.h"
+#include "backends/fused/kernel/stages.h"
 
 namespace stator::fused {
 namespace {
@@ -21,14 +20,12 @@ namespace {
 constexpr int64_t kMaxKept = 32768;     // elements that are kept between stages, on the stack of a thread
 constexpr int64_t kMaxFloatSum = 4096;  // longer sums of float32 are made in float64
 
-bool is_reduction(Op op) { return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min; }
-bool is_function(Op op) { return op == Op::exp || op == Op::log || op == Op::tanh || op == Op::erf; }
-
 // Texts are short and written once a kernel.
 // NOLINTBEGIN(performance-inefficient-string-concatenation)
 class KernelWriter {
  public:
-  KernelWriter(const Kernel& kernel, const std::string& name) : k_(kernel), name_(name) { classify(); }
+  KernelWriter(const Kernel& kernel, const std::string& name)
+      : k_(kernel), name_(name), stages_(kernel), full_(stages_.full), stage_(stages_.of) {}
 
   std::string write() {
     header();
@@ -44,32 +41,6 @@ class KernelWriter {
 
  private:
   using Body = std::function<void()>;
-
-  // -- Levels and stages --------------------------------------------------------------------------------
-  void classify() {
-    full_.resize(k_.terms.size());
-    stage_.resize(k_.terms.size());
-    for (TermId id = 0; id < k_.terms.size(); ++id) {
-      const Term& term = k_.terms[id];
-      if (term.op == Op::load) {
-        const Access& access = k_.loads[static_cast<size_t>(term.integer)];
-        full_[id] = k_.reduced == 0;
-        for (size_t d = k_.rows(); d < k_.sizes.size(); ++d)
-          full_[id] = full_[id] || !access.strides[d].is(0);
-        continue;
-      }
-      for (TermId operand : {term.a, term.b, term.c}) {
-        if (operand == kNoTerm) continue;
-        full_[id] = full_[id] || full_[operand];
-        stage_[id] = std::max(stage_[id], stage_[operand]);
-      }
-      if (is_reduction(term.op)) {
-        full_[id] = false;
-        ++stage_[id];
-        stages_ = std::max(stages_, stage_[id]);
-      }
-    }
-  }
 
   // -- Frame of the functions -----------------------------------------------------------------------------
   size_t address_count() const { return k_.loads.size() + k_.stores.size(); }
@@ -176,30 +147,19 @@ class KernelWriter {
       for (size_t i = 0; i < k_.stores.size(); ++i) store(i);
       return;
     }
-    for (int stage = 0; stage <= stages_; ++stage) run_stage(stage);
+    for (int stage = 0; stage <= stages_.last; ++stage) run_stage(stage);
     for (size_t i = 0; i < k_.stores.size(); ++i) {
       if (!is_whole(k_.stores[i])) store(i);
     }
   }
 
   // Written at every element, though its value may be the row's.
-  bool is_whole(const Store& store) const {
-    bool whole = k_.reduced == 0;
-    for (size_t d = k_.rows(); d < k_.sizes.size(); ++d) whole = whole || !store.access.strides[d].is(0);
-    return whole;
-  }
+  bool is_whole(const Store& store) const { return fused::is_whole(k_, store.access); }
 
   void run_stage(int stage) {
-    std::vector<TermId> reductions;
-    std::vector<size_t> stores;
-    for (TermId id = 0; id < k_.terms.size(); ++id) {
-      if (is_reduction(k_.terms[id].op) && stage_[id] == stage + 1) reductions.push_back(id);
-    }
-    for (size_t i = 0; i < k_.stores.size(); ++i) {
-      const TermId term = k_.stores[i].term;
-      if (is_whole(k_.stores[i]) && stage_[term] == stage) stores.push_back(i);
-    }
-    if (reductions.empty() && stores.empty()) return;
+    const Stages::Pass pass = stages_.pass(k_, stage);
+    const auto& [reductions, stores] = pass;
+    if (pass.empty()) return;
     // What the row knows is computed before the loop, which then finds it.
     std::set<TermId> seen;
     for (TermId id : reductions) prepare(k_.terms[id].a, seen);
@@ -306,8 +266,7 @@ class KernelWriter {
     if (term.op == Op::load) {
       const size_t number = static_cast<size_t>(term.integer);
       const Access& access = k_.loads[number];
-      bool whole = k_.reduced == 0;
-      for (size_t d = k_.rows(); d < k_.sizes.size(); ++d) whole = whole || !access.strides[d].is(0);
+      const bool whole = fused::is_whole(k_, access);
       return load_element(w_, access.dtype, address("%p" + std::to_string(number), access, whole));
     }
     if (term.op == Op::row_size) {
@@ -331,9 +290,10 @@ class KernelWriter {
   const Kernel& k_;
   const std::string name_;
   IrWriter w_;
-  std::vector<char> full_;
-  std::vector<int> stage_;
-  int stages_ = 0, current_stage_ = 0;
+  const Stages stages_;
+  const std::vector<char>& full_;
+  const std::vector<int>& stage_;
+  int current_stage_ = 0;
   std::string row_size_;
   int64_t known_row_ = -1;
   std::vector<std::string> index_;  // by dimension: the register of the loop

@@ -49,14 +49,16 @@ uint32_t Groups::of_value(ValueId id) const {
 }
 
 bool Groups::places_of(std::span<const shape::Dim> sizes, std::span<const shape::Dim> against,
-                       std::vector<size_t>& places) {
+                       std::vector<size_t>& places, RuleKind kind) {
   places.clear();
   if (sizes.size() > against.size()) return false;
-  const size_t shift = against.size() - sizes.size();
+  const bool is_channels = kind == RuleKind::by_channel && sizes.size() == 1 && against.size() > 1;
+  const size_t shift = is_channels ? 1 : against.size() - sizes.size();
+  const size_t behind = shift + sizes.size();
   size_t place = 0;
   for (size_t d = 0; d < against.size(); ++d) {
     const bool is_one = against[d] == shape::Dim(1);
-    if (d >= shift && !(sizes[d - shift] == shape::Dim(1))) {
+    if (d >= shift && d < behind && !(sizes[d - shift] == shape::Dim(1))) {
       if (!(sizes[d - shift] == against[d])) return false;
       places.push_back(place);
     }
@@ -66,10 +68,10 @@ bool Groups::places_of(std::span<const shape::Dim> sizes, std::span<const shape:
 }
 
 bool Groups::describe(const ir::Node& node, const Rule& rule, Shape& shape) const {
-  const auto sizes = rule.kind == RuleKind::pointwise ? graph_.sizes(node.first_output)
-                                                      : graph_.sizes(graph_.operands(node)[0].value);
+  const auto sizes = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
+                                               : graph_.sizes(graph_.operands(node)[0].value);
   shape.space = real_dimensions(sizes);
-  if (rule.kind == RuleKind::pointwise) return true;
+  if (is_elementwise(rule.kind)) return true;
   std::vector<char> is_reduced(sizes.size());
   for (size_t d : reduced_dimensions(graph_, node)) is_reduced[d] = 1;
   bool inside = false;
@@ -107,11 +109,10 @@ bool Groups::computes(const ir::Node& node, const Rule& rule) const {
   }
   bool readable = true;
   std::vector<size_t> places;
-  const auto against =
-      rule.kind == RuleKind::pointwise ? sizes : graph_.sizes(graph_.operands(node)[0].value);
+  const auto against = is_elementwise(rule.kind) ? sizes : graph_.sizes(graph_.operands(node)[0].value);
   graph_.for_each_use(node, [&](ValueId id) {
     readable = readable && memory_.is_readable(id) && !may_be_empty(id) &&
-               places_of(graph_.sizes(id), against, places);
+               places_of(graph_.sizes(id), against, places, rule.kind);
   });
   if (!readable) return false;
   Kernel scratch;
@@ -141,7 +142,7 @@ void Groups::place(uint32_t number) {
   try {
     const auto operands = graph_.operands(node);
     const bool has_input = !operands.empty() && operands[0].kind == ir::OperandKind::kValue;
-    fits = rule && (rule->kind == RuleKind::pointwise || has_input) && computes(node, *rule) &&
+    fits = rule && (is_elementwise(rule->kind) || has_input) && computes(node, *rule) &&
            describe(node, *rule, shape);
   } catch (const NotFused&) {
   }
@@ -217,13 +218,13 @@ bool Groups::joins(uint32_t number, const Shape& shape, Group& joined) const {
 // What the kernel has computed for a place of its iteration space must be what the node reads there.
 bool Groups::reads_as_computed(uint32_t group, const ir::Node& node, const Shape&) const {
   const Rule& rule = *find_rule(graph_.op_of(node).name);
-  const auto against = rule.kind == RuleKind::pointwise ? graph_.sizes(node.first_output)
-                                                        : graph_.sizes(graph_.operands(node)[0].value);
+  const auto against = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
+                                                 : graph_.sizes(graph_.operands(node)[0].value);
   bool same = true;
   std::vector<size_t> places;
   graph_.for_each_use(node, [&](ValueId id) {
     if (!same || of_value(id) != group) return;
-    same = memory_.is_renamed(id) && places_of(graph_.sizes(id), against, places);
+    same = memory_.is_renamed(id) && places_of(graph_.sizes(id), against, places, rule.kind);
     for (size_t i = 0; same && i < places.size(); ++i) same = places[i] == i;
   });
   return same;

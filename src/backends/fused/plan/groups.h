@@ -43,7 +43,7 @@ class Groups {
   // For each dimension of an operand that is not 1, the dimension of the iteration space that it runs along;
   // nothing if it does not fit. `sizes` are the operand's, `against` those that it is broadcast to.
   static bool places_of(std::span<const shape::Dim> sizes, std::span<const shape::Dim> against,
-                        std::vector<size_t>& places);
+                        std::vector<size_t>& places, RuleKind kind = RuleKind::pointwise);
 
  private:
   struct Shape {  // of a node in a kernel

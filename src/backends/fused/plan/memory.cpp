@@ -9,8 +9,12 @@ namespace stator::fused {
 using ir::AliasKind;
 using ir::ValueId;
 
-Memory::Memory(const ir::Graph& graph)
-    : graph_(graph), facts_(graph), roots_(graph.value_count()), outputs_(graph.value_count()) {
+Memory::Memory(const ir::Graph& graph, ir::Device device)
+    : graph_(graph),
+      device_(device),
+      facts_(graph),
+      roots_(graph.value_count()),
+      outputs_(graph.value_count()) {
   for (ValueId id : graph.outputs()) outputs_[index(id)] = 1;
   // A view that is returned is one that torch must have made, and so are those that it is made of.
   std::vector<char> returns_view(graph.value_count());
@@ -30,11 +34,15 @@ Memory::Memory(const ir::Graph& graph)
   }
 }
 
+// A CPU has no number, or 0.
+bool Memory::is_here(ir::Device device) const {
+  return device.type == device_.type && (device.type == ir::DeviceType::kCpu || device == device_);
+}
+
 bool Memory::is_plain(ValueId id) const {
   const ir::Value& value = graph_.value(id);
-  return value.is_tensor() && value.layout == ir::Layout::kStrided &&
-         value.device.type == ir::DeviceType::kCpu && (value.flags & (ir::kConjugate | ir::kNegative)) == 0 &&
-         (value.has_strides || value.rank == 0);
+  return value.is_tensor() && value.layout == ir::Layout::kStrided && is_here(value.device) &&
+         (value.flags & (ir::kConjugate | ir::kNegative)) == 0 && (value.has_strides || value.rank == 0);
 }
 
 bool Memory::is_readable(ValueId id) const {

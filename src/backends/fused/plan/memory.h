@@ -12,12 +12,13 @@ namespace stator::fused {
 // strides and an offset that the graph knows.
 class Memory {
  public:
-  explicit Memory(const ir::Graph& graph);
+  // Kernels run on `device`.
+  Memory(const ir::Graph& graph, ir::Device device);
 
   // The value whose memory is read for this one: itself, or the root of views that are folded.
   ir::ValueId root(ir::ValueId id) const { return roots_[index(id)]; }
   bool is_folded(ir::ValueId id) const { return roots_[index(id)] != id; }
-  // A strided tensor on the CPU of a type that kernels have, whose contents never change.
+  // A strided tensor on the device, of a type that kernels have, whose contents never change.
   bool is_readable(ir::ValueId id) const;
   // The same elements in the same order as its root, apart from dimensions of size 1.
   bool is_renamed(ir::ValueId id) const;
@@ -25,9 +26,11 @@ class Memory {
   bool is_output(ir::ValueId id) const { return outputs_[index(id)]; }
 
  private:
+  bool is_here(ir::Device device) const;
   bool is_plain(ir::ValueId id) const;
 
   const ir::Graph& graph_;
+  ir::Device device_;
   pass::AliasFacts facts_;
   std::vector<ir::ValueId> roots_;
   std::vector<char> outputs_;

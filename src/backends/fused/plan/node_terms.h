@@ -69,9 +69,15 @@ class NodeTerms {
 
 enum class RuleKind : uint8_t {
   pointwise,   // the result has the elements of the broadcast operands
+  by_channel,  // the same, but operands of one dimension run along dimension 1
   reduction,   // of `self` over dimensions; the result has one element a row
   normalizing  // of the first argument over dimensions; the result has all elements
 };
+
+// Of each element by itself.
+constexpr bool is_elementwise(RuleKind kind) {
+  return kind == RuleKind::pointwise || kind == RuleKind::by_channel;
+}
 
 struct Rule {
   TermId (*terms)(NodeTerms&) = nullptr;

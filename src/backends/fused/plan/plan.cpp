@@ -29,14 +29,16 @@ class KernelMaker {
     for (uint32_t number : group.nodes) {
       const ir::Node& node = graph_.nodes()[number];
       const Rule& rule = *find_rule(graph_.op_of(node).name);
-      against_ = rule.kind == RuleKind::pointwise ? graph_.sizes(node.first_output)
-                                                  : graph_.sizes(graph_.operands(node)[0].value);
+      against_ = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
+                                           : graph_.sizes(graph_.operands(node)[0].value);
+      kind_ = rule.kind;
       NodeTerms terms(graph_, node, kernel, [this](ValueId id) { return resolve(id); });
       const ValueId output = node.first_output;
       terms_[index(output)] = rule.terms(terms);
       if (!used_outside_[index(output)]) continue;
       plan_.stores.push_back(output);
-      kernel.stores.push_back({terms_[index(output)], access(output, graph_.sizes(output))});
+      kernel.stores.push_back(
+          {terms_[index(output)], access(output, graph_.sizes(output), RuleKind::pointwise)});
     }
     kernel.parameters = static_cast<int32_t>(plan_.parameters.size());
     simplify(kernel);
@@ -53,10 +55,10 @@ class KernelMaker {
   }
 
   // The strides of a value along the iteration space.
-  Access access(ValueId id, std::span<const shape::Dim> against) {
+  Access access(ValueId id, std::span<const shape::Dim> against, RuleKind kind) {
     Access made{graph_.value(id).dtype, std::vector<Extent>(plan_.kernel.sizes.size())};
     std::vector<size_t> places;
-    Groups::places_of(graph_.sizes(id), against, places);
+    Groups::places_of(graph_.sizes(id), against, places, kind);
     const auto sizes = graph_.sizes(id), strides = graph_.strides(id);
     size_t next = 0;
     for (size_t d = 0; d < sizes.size(); ++d) {
@@ -69,7 +71,7 @@ class KernelMaker {
     const ValueId root = memory_.root(id);
     if (const auto found = terms_.find(index(root)); found != terms_.end()) return found->second;
     const shape::Dim offset = graph_.value(id).storage_offset, base = graph_.value(root).storage_offset;
-    const Access made = access(id, against_);
+    const Access made = access(id, against_, kind_);
     for (size_t i = 0; i < plan_.loads.size(); ++i) {
       const KernelPlan::Operand& other = plan_.loads[i];
       if (other.root == root && other.offset == offset && plan_.kernel.loads[i] == made)
@@ -91,7 +93,8 @@ class KernelMaker {
   const std::vector<char>& used_outside_;
   KernelPlan plan_;
   std::span<const shape::Dim> against_;  // what the operands of the node are broadcast to
-  std::map<uint32_t, TermId> terms_;     // by value
+  RuleKind kind_ = RuleKind::pointwise;
+  std::map<uint32_t, TermId> terms_;  // by value
   std::vector<TermId> load_terms_;
 };
 
@@ -135,13 +138,24 @@ std::string obstacle(const ir::Graph& graph) {
   return {};
 }
 
+// A CUDA device that the graph works on, or else the CPU. What is on another one is torch's.
+static ir::Device kernel_device(const ir::Graph& graph) {
+  for (uint32_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Value& value = graph.value(ValueId{i});
+    if (value.is_tensor() && value.device.type == ir::DeviceType::kCuda) return value.device;
+  }
+  return {};
+}
+
 Plan make_plan(const ir::Graph& graph) {
-  const Memory memory(graph);
+  const ir::Device device = kernel_device(graph);
+  const Memory memory(graph, device);
   const Groups groups(graph, memory);
   const std::vector<char> is_step = torch_nodes(graph, memory, groups);
   const std::vector<char> used_outside = uses_outside(graph, memory, groups, is_step);
 
   Plan plan;
+  plan.device = device;
   std::map<int64_t, std::vector<uint32_t>> by_ready;
   for (uint32_t g = 0; g < groups.all().size(); ++g) {
     if (!groups.all()[g].is_merged) by_ready[groups.all()[g].ready].push_back(g);

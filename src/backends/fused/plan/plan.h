@@ -21,6 +21,12 @@ struct KernelPlan {
   std::vector<ir::ValueId> stores;     // in the order of Kernel::stores
   std::vector<shape::Dim> parameters;  // in the order of the kernel's
   std::vector<uint32_t> nodes;         // that it computes
+
+  // The values that it reads and makes.
+  void for_each_value(std::vector<uint32_t>& uses, std::vector<uint32_t>& makes) const {
+    for (const Operand& load : loads) uses.push_back(index(load.root));
+    for (ir::ValueId store : stores) makes.push_back(index(store));
+  }
 };
 
 struct Step {
@@ -35,6 +41,7 @@ struct Step {
 };
 
 struct Plan {
+  ir::Device device;  // that kernels run on
   std::vector<Step> steps;
   std::vector<KernelPlan> kernels;
 };

@@ -266,6 +266,18 @@ TermId rms_norm(NodeTerms& n) {
   return with_weight(n, n.mul(x, inverse(n, root)));
 }
 
+// With the statistics that were learnt.
+TermId batch_norm(NodeTerms& n) {
+  if (n.flag("training", true) || !n.has("running_mean") || !n.has("running_var")) throw NotFused{};
+  const Type type = float_result(n);
+  const TermId variance = n.add(n.operand("running_var", type), n.number(n.real("eps", 1e-5), type));
+  TermId scale = inverse(n, n.make(Op::sqrt, variance));
+  if (n.has("weight")) scale = n.mul(scale, n.operand("weight", type));
+  const TermId moved = n.mul(n.operand("running_mean", type), scale);
+  const TermId shift = n.has("bias") ? n.sub(n.operand("bias", type), moved) : n.make(Op::neg, moved);
+  return n.add(n.mul(n.operand("input", type), scale), shift);
+}
+
 }  // namespace
 
 const Rule* find_rule(std::string_view name) {

@@ -5,9 +5,11 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/cuda_graphs/graphed_program.h"
+#include "backends/fused/kernel/cuda_text.h"
 #include "backends/fused/kernel/llvm_text.h"
 #include "backends/fused/plan/plan.h"
 #include "backends/fused/program/constant_evaluator.h"
+#include "backends/fused/program/cuda_step.h"
 #include "backends/fused/program/kernel_step.h"
 #include "backends/fused/program/product_step.h"
 #include "backends/fx/input_overlap.h"
@@ -44,18 +46,49 @@ class WithoutOverlap final : public TensorProgram {
   size_t inputs_;
 };
 
-// One function for each kernel; nothing where they cannot be compiled. Kernels are told apart by their text,
-// without its name: equal layers have one function.
-std::optional<std::vector<Function>> compile(const std::vector<KernelPlan>& kernels) {
+// Steps for the kernels of a plan; nothing where they cannot be compiled. Kernels are told apart by their
+// text, without its name: equal layers have one function.
+using Steps = std::vector<std::unique_ptr<native::Step>>;
+constexpr const char* kName = "KERNEL";
+
+std::optional<Steps> compile_for_cpu(const ir::Graph& graph, const Plan& plan) {
   const py::object compiler = py::module_::import("stator.backends.fused.compiler");
   py::list texts;
-  for (const KernelPlan& plan : kernels) texts.append(llvm_text(plan.kernel, "KERNEL"));
+  for (const KernelPlan& kernel : plan.kernels) texts.append(llvm_text(kernel.kernel, kName));
   const py::object addresses = compiler.attr("addresses_of")(llvm_prelude(), texts);
   if (addresses.is_none()) return {};
-  std::vector<Function> functions;
-  for (const py::handle& address : addresses)
-    functions.push_back(reinterpret_cast<Function>(address.cast<uintptr_t>()));
-  return functions;
+  Steps steps;
+  for (const py::handle& address : addresses) {
+    const auto function = reinterpret_cast<Function>(address.cast<uintptr_t>());
+    steps.push_back(make_kernel_step(graph, plan.kernels[steps.size()], function));
+  }
+  return steps;
+}
+
+std::optional<Steps> compile_for_cuda(const ir::Graph& graph, const Plan& plan) {
+  const py::object compiler = py::module_::import("stator.backends.fused.cuda_compiler");
+  std::vector<CudaText> kernels;
+  py::list texts;
+  for (const KernelPlan& kernel : plan.kernels) {
+    kernels.push_back(cuda_text(kernel.kernel, kName));
+    texts.append(kernels.back().text);
+  }
+  const py::object handles =
+      compiler.attr("functions_of")(cuda_prelude(), texts, static_cast<int>(plan.device.index));
+  if (handles.is_none()) return {};
+  Steps steps;
+  for (const py::handle& handle : handles) {
+    auto* function = reinterpret_cast<void*>(handle.cast<uintptr_t>());
+    const size_t i = steps.size();
+    steps.push_back(make_cuda_step(graph, plan.kernels[i], kernels[i], function, plan.device));
+  }
+  return steps;
+}
+
+std::optional<Steps> compile(const ir::Graph& graph, const Plan& plan) {
+  if (plan.kernels.empty()) return Steps{};
+  return plan.device.type == ir::DeviceType::kCuda ? compile_for_cuda(graph, plan)
+                                                   : compile_for_cpu(graph, plan);
 }
 
 // Nothing of it is recorded, it changes nothing, and its results are memory of their own.
@@ -68,8 +101,7 @@ bool records_no_gradient(const ir::Graph& graph, const ir::Node& node) {
   return true;
 }
 
-std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& plan,
-                                         const std::vector<Function>& functions) {
+std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& plan, Steps kernels) {
   std::vector<native::Scheduled> schedule;
   uint32_t last = 0;
   for (const Step& step : plan.steps) {
@@ -83,7 +115,7 @@ std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& pla
         break;
       case Step::Kind::kernel:
         scheduled.node = plan.kernels[step.index].nodes.front();
-        scheduled.step = make_kernel_step(graph, plan.kernels[step.index], functions[step.index]);
+        scheduled.step = std::move(kernels[step.index]);
         break;
       case Step::Kind::view:
         scheduled.node = last;
@@ -113,9 +145,9 @@ std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> sess
   fx::InputOverlap overlap(session->graph, inputs);
   if (overlap.matters() && !overlap.none()) return without_kernels(std::move(session), records);
   const Plan plan = make_plan(session->graph);
-  const auto functions = compile(plan.kernels);
-  if (!functions) return without_kernels(std::move(session), records);
-  auto schedule = scheduled(session->graph, plan, *functions);
+  std::optional<Steps> kernels = compile(session->graph, plan);
+  if (!kernels) return without_kernels(std::move(session), records);
+  auto schedule = scheduled(session->graph, plan, std::move(*kernels));
   native::Program program = records ? cuda_graphs::make_program(*session, std::move(schedule))
                                     : native::Program(session->graph, std::move(schedule));
   auto made = native::make_tensor_program(std::move(session), std::move(program));

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "backends/fused/kernel/scalar_text.h"
-#include "backends/fused/program/layout.h"
+#include "backends/fused/kernel/stages.h"
+#include "backends/fused/program/kernel_arguments.h"
 
 namespace stator::fused {
 namespace {
@@ -17,9 +17,7 @@ constexpr int64_t kGrain = 32768;
 int64_t cost_of(const Kernel& kernel) {
   int64_t cost = static_cast<int64_t>(kernel.loads.size() + kernel.stores.size());
   for (const Term& term : kernel.terms) {
-    const bool is_function =
-        term.op == Op::exp || term.op == Op::log || term.op == Op::tanh || term.op == Op::erf;
-    cost += is_function ? 10 : 1;
+    cost += is_function(term.op) ? 10 : 1;
   }
   return cost;
 }
@@ -27,17 +25,8 @@ int64_t cost_of(const Kernel& kernel) {
 class KernelStep final : public native::Step {
  public:
   KernelStep(const ir::Graph& graph, const KernelPlan& plan, Function function)
-      : function_(function), parameters_(graph.shapes(), plan.parameters) {
-    for (const KernelPlan::Operand& load : plan.loads) {
-      const int64_t size = static_cast<int64_t>(element_size(graph.value(load.root).dtype));
-      const std::array<shape::Dim, 2> ends = {load.offset, load.base};
-      sources_.push_back({index(load.root), size, Layout(graph, load.root), Amounts(graph.shapes(), ends)});
-      uses.push_back(index(load.root));
-    }
-    for (ir::ValueId store : plan.stores) {
-      targets_.push_back({index(store), Layout(graph, store)});
-      makes.push_back(index(store));
-    }
+      : function_(function), arguments_(graph, plan) {
+    plan.for_each_value(uses, makes);
     const Kernel& kernel = plan.kernel;
     if (kernel.rows() > 0) outer_ = kernel.sizes[0];
     inner_cost_ = cost_of(kernel);
@@ -51,55 +40,23 @@ class KernelStep final : public native::Step {
   }
 
   void run(std::vector<c10::IValue>& values, const shape::Bindings& bindings) const override {
-    c10::SmallVector<int64_t, 48> arguments;
-    c10::SmallVector<at::Tensor, 2> copies;  // live until the kernel is done
-    c10::SmallVector<int64_t, 8> numbers;
-    for (const Source& source : sources_) {
-      const at::Tensor* tensor = &values[source.value].toTensor();
-      if (!source.layout.fits(*tensor, bindings)) {
-        copies.push_back(source.layout.arranged(*tensor, bindings));
-        tensor = &copies.back();
-      }
-      const c10::IntArrayRef ends = source.ends.in(bindings, numbers);
-      const auto first = reinterpret_cast<int64_t>(tensor->const_data_ptr());
-      arguments.push_back(first + (ends[0] - ends[1]) * source.element);
-    }
-    for (const Target& target : targets_) {
-      at::Tensor made = target.layout.allocate(bindings);
-      arguments.push_back(reinterpret_cast<int64_t>(made.data_ptr()));
-      values[target.value] = std::move(made);
-    }
-    const c10::IntArrayRef parameters = parameters_.in(bindings, numbers);
-    arguments.append(parameters.begin(), parameters.end());
-
-    const int64_t count =
-        outer_.is_number() ? outer_.number : parameters[static_cast<size_t>(outer_.parameter)];
+    KernelArguments::Filled filled;
+    arguments_.fill(values, bindings, filled);
+    const int64_t* arguments = filled.arguments.data();
+    const int64_t count = KernelArguments::amount(outer_, filled.parameters);
     int64_t cost = inner_cost_;
-    for (int32_t parameter : inner_) cost *= parameters[static_cast<size_t>(parameter)];
+    for (int32_t parameter : inner_) cost *= filled.parameters[static_cast<size_t>(parameter)];
     if (count * cost < 2 * kGrain || at::get_num_threads() == 1) {
-      function_(arguments.data(), 0, count);
+      function_(arguments, 0, count);
       return;
     }
     at::parallel_for(0, count, std::max<int64_t>(1, kGrain / cost),
-                     [&](int64_t begin, int64_t end) { function_(arguments.data(), begin, end); });
+                     [&](int64_t begin, int64_t end) { function_(arguments, begin, end); });
   }
 
  private:
-  struct Source {
-    uint32_t value;
-    int64_t element;  // bytes
-    Layout layout;    // of the root
-    Amounts ends;     // first element read, first of the root
-  };
-  struct Target {
-    uint32_t value;
-    Layout layout;
-  };
-
   Function function_;
-  std::vector<Source> sources_;
-  std::vector<Target> targets_;
-  Amounts parameters_;
+  KernelArguments arguments_;
   Extent outer_{1, -1};
   int64_t inner_cost_ = 1;
   std::vector<int32_t> inner_;  // sizes of inner dimensions that are parameters

@@ -2,6 +2,8 @@
 #include "backends/fused/program/layout.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <stdexcept>
 
@@ -31,7 +33,11 @@ c10::IntArrayRef Amounts::in(const shape::Bindings& bindings, c10::SmallVector<i
 Layout::Layout(const ir::Graph& graph, ir::ValueId value)
     : sizes_(graph.shapes(), graph.sizes(value)),
       strides_(graph.shapes(), graph.strides(value)),
-      dtype_(static_cast<c10::ScalarType>(graph.value(value).dtype)) {}
+      dtype_(static_cast<c10::ScalarType>(graph.value(value).dtype)) {
+  const ir::Device device = graph.value(value).device;
+  if (device.type == ir::DeviceType::kCuda)
+    device_ = c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.index));
+}
 
 bool Layout::fits(const at::Tensor& tensor, const shape::Bindings& bindings) const {
   c10::SmallVector<int64_t, 8> sizes, strides;
@@ -48,7 +54,11 @@ bool Layout::fits(const at::Tensor& tensor, const shape::Bindings& bindings) con
 at::Tensor Layout::allocate(const shape::Bindings& bindings) const {
   c10::SmallVector<int64_t, 8> sizes, strides;
   const c10::IntArrayRef wanted_sizes = sizes_.in(bindings, sizes);
-  return at::Tensor(at::detail::empty_strided_cpu(wanted_sizes, strides_.in(bindings, strides), dtype_));
+  const c10::IntArrayRef wanted_strides = strides_.in(bindings, strides);
+  if (device_.is_cpu())
+    return at::Tensor(at::detail::empty_strided_cpu(wanted_sizes, wanted_strides, dtype_));
+  const at::AutoDispatchBelowADInplaceOrView below;
+  return at::empty_strided(wanted_sizes, wanted_strides, at::TensorOptions(device_).dtype(dtype_));
 }
 
 at::Tensor Layout::arranged(const at::Tensor& tensor, const shape::Bindings& bindings) const {

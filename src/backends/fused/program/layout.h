@@ -45,6 +45,7 @@ class Layout {
  private:
   Amounts sizes_, strides_;
   c10::ScalarType dtype_ = c10::ScalarType::Float;
+  c10::Device device_ = c10::kCPU;
 };
 
 }  // namespace stator::fused

@@ -6,6 +6,8 @@
 #include <torch/csrc/utils/pybind.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "backends/openxla/emit/border.h"
 
 namespace stator::openxla {
@@ -14,17 +16,6 @@ namespace {
 
 // The alignment of memory that XLA takes as it is: its own allocators', which compiled code may rely on.
 uintptr_t alignment_on(at::Device place) { return place.is_cpu() ? 64 : 256; }
-
-// The stream that torch works on, by the number that DLPack gives it; None on the CPU, which has none.
-Ref<> stream_on(at::Device place) {
-  if (place.is_cpu()) return Ref<>::share(Py_None);
-  const c10::impl::VirtualGuardImpl guard(place.type());
-  void* const handle = guard.getStream(place).native_handle();
-  // The default stream is 0 to CUDA, but 1 in DLPack, where 0 would mean that there is none.
-  PyObject* number = handle ? PyLong_FromVoidPtr(handle) : PyLong_FromLong(1);
-  if (!number) throw py::error_already_set();
-  return Ref<>::steal(number);
-}
 
 Border border_of(const ir::Graph& graph, ir::ValueId id) {
   Border border;
@@ -59,18 +50,32 @@ bool lies_as(const at::Tensor& tensor, const Border& border) {
   return !tensor.is_conj() && !tensor.is_neg();
 }
 
-// What a capsule owns: the description alone. The memory is the caller's, who holds it during the run.
+// What a capsule describes; the memory is the caller's, who holds it during the run. The capsule and who
+// takes the tensor over own it together: jaxlib calls the deleter of a tensor that it then refuses, and
+// leaves the capsule as if it had not been taken over.
 struct Described {
   DLManagedTensor managed;
   std::vector<int64_t> sizes;
+  std::atomic<bool> deleted = false;  // by whom takes it over, or never will
+  std::atomic<int> owners = 2;
+
+  void give_up() {
+    if (owners.fetch_sub(1) == 1) delete this;
+  }
+  void delete_once() {
+    if (!deleted.exchange(true)) give_up();
+  }
 };
 
-void delete_described(DLManagedTensor* managed) { delete static_cast<Described*>(managed->manager_ctx); }
+void delete_described(DLManagedTensor* managed) {
+  static_cast<Described*>(managed->manager_ctx)->delete_once();
+}
 
-void delete_unused_capsule(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken over
-  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-  managed->deleter(managed);
+void delete_capsule(PyObject* capsule) {
+  auto* described = static_cast<Described*>(PyCapsule_GetContext(capsule));
+  if (described == nullptr) return PyErr_Clear();
+  if (PyCapsule_IsValid(capsule, "dltensor")) described->delete_once();  // not taken over
+  described->give_up();
 }
 
 Ref<> capsule_of(const at::Tensor& tensor, const Border& border) {
@@ -85,10 +90,10 @@ Ref<> capsule_of(const at::Tensor& tensor, const Border& border) {
   view.byte_offset = 0;
   described->managed.manager_ctx = described.get();
   described->managed.deleter = &delete_described;
-  PyObject* capsule = PyCapsule_New(&described->managed, "dltensor", &delete_unused_capsule);
-  if (!capsule) throw py::error_already_set();
+  Ref<> capsule = Ref<>::steal(PyCapsule_New(&described->managed, "dltensor", &delete_capsule));
+  if (!capsule || PyCapsule_SetContext(capsule.get(), described.get()) != 0) throw py::error_already_set();
   (void)described.release();
-  return Ref<>::steal(capsule);
+  return capsule;
 }
 
 // jaxlib asks for the module jax whenever it makes an array: where jax is missing, the search of sys.path
@@ -117,6 +122,15 @@ class WithoutJax {
 Ref<> checked(PyObject* result) {
   if (!result) throw py::error_already_set();
   return Ref<>::steal(result);
+}
+
+// What a call of the runtime gave; its error is raised as `explained` has it.
+Ref<> explained_result(const Runtime& runtime, PyObject* result) {
+  if (result) return Ref<>::steal(result);
+  const py::error_already_set error;
+  const Ref<> raised = checked(PyObject_CallOneArg(runtime.explained.get(), error.value().ptr()));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
+  throw py::error_already_set();
 }
 
 at::Tensor tensor_of(PyObject* capsule, const Border& border) {
@@ -166,8 +180,7 @@ Executable::~Executable() {
   for (Kept& kept : kept_) (void)kept.buffer.release();
 }
 
-// `anew`: it crosses now, though the same memory crossed before.
-Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew) {
+Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
   const Border& border = inputs_[i];
   if (tensor.scalar_type() != border.dtype || tensor.sizes() != border.sizes) {
     std::ostringstream message;
@@ -185,7 +198,7 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool
   const bool shared = lies_as(tensor, border);
   if (shared) {
     // While the storage lives, its address means the same memory.
-    if (!anew && kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
+    if (kept.buffer && kept.data == tensor.const_data_ptr() && !kept.storage.expired() &&
         kept.storage._unsafe_get_target() == tensor.storage().unsafeGetStorageImpl())
       return kept.buffer;
   } else {
@@ -193,9 +206,10 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool
     tensor = compact.copy_(tensor);
   }
   const Ref<> capsule = capsule_of(tensor, border);
-  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), stream};
+  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), Py_None};
   const WithoutJax hidden;
-  Ref<> buffer = checked(PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));
+  Ref<> buffer =
+      explained_result(runtime_, PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));
   if (shared) {
     kept.storage = tensor.storage().getWeakStorageImpl();
     kept.data = tensor.const_data_ptr();
@@ -204,35 +218,24 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool
   return buffer;
 }
 
-Ref<> Executable::execute(PyObject* arguments) const {
-  if (PyObject* results = PyObject_CallOneArg(runtime_.execute.get(), arguments))
-    return Ref<>::steal(results);
-  const py::error_already_set error;
-  const Ref<> raised = checked(PyObject_CallOneArg(runtime_.explained.get(), error.value().ptr()));
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
-  throw py::error_already_set();
-}
-
 std::optional<std::vector<at::Tensor>> Executable::run(std::vector<at::Tensor> inputs) {
   if (inputs.size() != inputs_.size())
     throw std::invalid_argument("an XLA program got another number of inputs");
   const at::NoGradGuard no_gradients;
-  const Ref<> stream = stream_on(runtime_.place);
-  const bool ordered = stream.get() != Py_None;
-  // Without inputs nothing orders the run behind torch's work.
-  if (ordered && inputs.empty())
-    c10::impl::VirtualGuardImpl(runtime_.place.type()).synchronizeDevice(runtime_.place.index());
   const Ref<> arguments = checked(PyList_New(static_cast<Py_ssize_t>(inputs.size())));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i),
-                    buffer_of(i, inputs[i], stream.get(), ordered && i == 0).release());
+    PyList_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), buffer_of(i, inputs[i]).release());
   }
-  const Ref<> results = execute(arguments.get());
+  // After the copies that inputs needed.
+  if (!runtime_.place.is_cpu())
+    c10::impl::VirtualGuardImpl(runtime_.place.type()).synchronizeDevice(runtime_.place.index());
+  const Ref<> results =
+      explained_result(runtime_, PyObject_CallOneArg(runtime_.execute.get(), arguments.get()));
   static PyObject* const disassemble = PyUnicode_InternFromString("disassemble_into_single_device_arrays");
   Ref<> buffers;
   {
     const WithoutJax hidden;
-    buffers = checked(PyObject_CallMethodNoArgs(results.get(), disassemble));
+    buffers = explained_result(runtime_, PyObject_CallMethodNoArgs(results.get(), disassemble));
   }
   buffers = checked(PySequence_Fast(buffers.get(), "XLA's results are no sequence"));
   const size_t count = outputs_.size() + (tells_if_valid_ ? 1 : 0);
@@ -241,8 +244,8 @@ std::optional<std::vector<at::Tensor>> Executable::run(std::vector<at::Tensor> i
   const auto capsule_at = [&](size_t i) {
     PyObject* shards = PySequence_Fast_GET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i));
     const Ref<> buffer = checked(PySequence_GetItem(shards, 0));
-    PyObject* const given[] = {buffer.get(), stream.get()};
-    return checked(PyObject_Vectorcall(runtime_.to_dlpack.get(), given, 2, nullptr));
+    PyObject* const given[] = {buffer.get(), Py_None};
+    return explained_result(runtime_, PyObject_Vectorcall(runtime_.to_dlpack.get(), given, 2, nullptr));
   };
   if (tells_if_valid_) {
     const Ref<> capsule = capsule_at(outputs_.size());

@@ -28,8 +28,8 @@ std::vector<Border> output_borders(const ir::Graph& graph);
 // What the installed runtime offers, as Python objects: bound once, called for every run.
 struct Runtime {
   Ref<> execute;      // (list of buffers) -> results with disassemble_into_single_device_arrays()
-  Ref<> from_dlpack;  // (capsule, device, stream) -> buffer
-  Ref<> to_dlpack;    // (buffer, stream) -> capsule
+  Ref<> from_dlpack;  // (capsule, device, stream) -> buffer; the stream is None
+  Ref<> to_dlpack;    // (buffer, stream) -> capsule; with None it waits until the buffer is ready
   Ref<> device;       // as the runtime names it
   Ref<> explained;    // (exception of a run) -> the exception to raise, which says what to do
   at::Device place;   // as torch does
@@ -42,11 +42,11 @@ struct Runtime {
 // first. The buffer made for an input is kept and used again as long as the same memory comes in its place:
 // parameters cross once.
 //
-// The CPU client runs synchronously: nothing holds the memory of inputs after the call. CUDA's has a stream
-// of its own. It begins a run when the inputs are ready, and an input that crosses in this call is ready when
-// torch's stream has come this far; so one input at least crosses in each call, which puts the run after all
-// that torch was told to do before, writes to the kept inputs and reads of earlier results included. Torch's
-// stream then waits for the results, and with them for the reads of the inputs.
+// The CPU client runs synchronously: nothing holds the memory of inputs after the call. CUDA's has streams of
+// its own, and jaxlib's client for plugins cannot be told of torch's: given a stream, it fails and frees what
+// it was given twice (jaxlib 0.11.2). So a run begins when the device has done what torch told it before:
+// writes to the inputs, and reads of earlier results, whose memory XLA uses again. The results are asked for
+// when they are ready, and the inputs have been read by then.
 class Executable {
  public:
   // `tells_if_valid`: the program has one result more (emit.h).
@@ -68,8 +68,7 @@ class Executable {
     const void* data = nullptr;
     Ref<> buffer;
   };
-  Ref<> execute(PyObject* arguments) const;
-  Ref<> buffer_of(size_t i, at::Tensor& tensor, PyObject* stream, bool anew);
+  Ref<> buffer_of(size_t i, at::Tensor& tensor);
 
   Runtime runtime_;
   std::vector<Border> inputs_, outputs_;

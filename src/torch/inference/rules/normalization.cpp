@@ -44,6 +44,20 @@ bool native_layer_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+// _fused_rms_norm(input, normalized_shape, weight, eps) of CUDA kernels.
+bool fused_rms_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  if (!c10::isFloatingType(input.dtype) || !input.device.is_cuda()) return false;
+  const size_t count = call.sizes(1).size();
+  if (count == 0 || count > input.sizes.size()) return false;
+  answer.fresh(fresh_meta(input.sizes, input.dtype, input.device));
+  Sizes sizes = input.sizes;
+  for (size_t i = sizes.size() - count; i < sizes.size(); ++i) sizes[i] = 1;
+  const auto dtype = input.dtype == at::kDouble ? at::kDouble : at::kFloat;
+  answer.fresh(fresh_meta(sizes, dtype, input.device));
+  return true;
+}
+
 // group_norm(input, groups, weight, bias, eps, cudnn_enabled)
 bool group_norm(const Call& call, Answer& answer) {
   const TensorMeta& input = call.tensor(0);
@@ -212,6 +226,7 @@ bool native_dropout_backward(const Call& call, Answer& answer) {
 constexpr RuleEntry kRules[] = {
     {"aten::layer_norm", layer_norm},
     {"aten::native_layer_norm", native_layer_norm},
+    {"aten::_fused_rms_norm", fused_rms_norm},
     {"aten::group_norm", group_norm},
     {"aten::batch_norm", batch_norm},
     {"aten::instance_norm", instance_norm},

@@ -1,0 +1,44 @@
+// src/backends/fused/program/kernel_arguments.h: the addresses and sizes that one run gives a kernel.
+#pragma once
+
+#include "backends/fused/plan/plan.h"
+#include "backends/fused/program/layout.h"
+
+namespace stator::fused {
+
+class KernelArguments {
+ public:
+  KernelArguments(const ir::Graph& graph, const KernelPlan& plan);
+
+  // Of one run: loads, stores, parameters, 8 bytes each.
+  struct Filled {
+    c10::SmallVector<int64_t, 48> arguments;
+    c10::SmallVector<at::Tensor, 2> copies;  // to live until the kernel is done
+    c10::SmallVector<int64_t, 8> space;
+    c10::IntArrayRef parameters;
+  };
+  // Makes the results among `values`.
+  void fill(std::vector<c10::IValue>& values, const shape::Bindings& bindings, Filled& filled) const;
+
+  static int64_t amount(const Extent& extent, c10::IntArrayRef parameters) {
+    return extent.is_number() ? extent.number : parameters[static_cast<size_t>(extent.parameter)];
+  }
+
+ private:
+  struct Source {
+    uint32_t value;
+    int64_t element;  // bytes
+    Layout layout;    // of the root
+    Amounts ends;     // first element read, first of the root
+  };
+  struct Target {
+    uint32_t value;
+    Layout layout;
+  };
+
+  std::vector<Source> sources_;
+  std::vector<Target> targets_;
+  Amounts parameters_;
+};
+
+}  // namespace stator::fused
