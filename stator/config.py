@@ -2,7 +2,9 @@
 
 import contextlib
 import difflib
+import importlib
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,10 @@ class Config:
     """The backends `native` and `fused` record their work on CUDA in CUDA graphs, as with
     `mode="reduce-overhead"`. Asked when a function is compiled."""
 
+    trace_numpy: bool = False
+    """Arrays of NumPy's in captured code are tensors of torch's NumPy layer, which differs from NumPy in
+    which results share memory and in what raises. On under `stator.install()`, as in torch.compile."""
+
     if not TYPE_CHECKING:  # so that type checkers know the names above and no others
 
         def __setattr__(self, name: str, value: Any) -> None:
@@ -56,6 +62,8 @@ class Config:
             object.__setattr__(self, name, value)
             if name == "is_compiling":
                 compiling.tell_programs(value)
+            if name == "trace_numpy" and "stator._torch" in sys.modules:
+                importlib.import_module("stator.runtime.arrays").replace()
             if name in _ENGINES:
                 _capture.configure(**{name: min(value, 2**31 - 1)})
 

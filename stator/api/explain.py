@@ -12,6 +12,7 @@ from stator import _capture
 from stator.api.cache import CacheEntry, Guard, compiled_forms, entry_of, guard_of, rows_of
 from stator.api.contexts import OptimizeContext, innermost_fn, is_module
 from stator.backends.invoke import name_of
+from stator.backends.traits import ATTRIBUTE, Traits
 from stator.runtime.user_lines import Frame, line_text, own_position, place_of, stack_lines
 
 P = ParamSpec("P")
@@ -212,6 +213,7 @@ def any_backend(gm: Any, example_inputs: Any) -> Any:
 
 
 setattr(any_backend, "compiler_name", "any")  # noqa: B010  (mypy knows no attributes of functions)
+setattr(any_backend, ATTRIBUTE, Traits(reads_values=True))
 
 
 def _context_of(f: Any) -> OptimizeContext:

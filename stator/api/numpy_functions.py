@@ -93,5 +93,9 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
 
 @functools.cache
 def _follow_numpy() -> None:
+    """Captures call torch's functions where NumPy's are given arrays of torch's layer."""
+    from stator.runtime import arrays
+
     # As a substitute it is captured whole, or not at all: then NumPy's form runs.
     _capture.substitute(_on_arrays, _on_tensors)
+    arrays.substitute_in_wrapped()

@@ -8,7 +8,10 @@ from stator.config import config
 from stator.dropin import ignored_functions
 from stator.dropin.replacements import Replacements
 
-SAME = ("recompile_limit", "suppress_errors", "raise_on_ctx_manager_usage", "error_on_recompile")
+SAME = (
+    *("recompile_limit", "suppress_errors", "raise_on_ctx_manager_usage", "error_on_recompile"),
+    "trace_numpy",
+)
 """Names that both have."""
 
 _before: dict[str, Any] = {}
@@ -34,8 +37,9 @@ def follow(theirs: ModuleType, replacements: Replacements, is_installed: Callabl
 
 
 def answer_as_torch() -> None:
-    """Captured code that asks torch whether it is compiled hears what it would hear from TorchDynamo."""
+    """What captured code is to torch.compile: it is told that it is compiled, and arrays are tensors."""
     _set("is_compiling", True)
+    _set("trace_numpy", True)
 
 
 def _set(name: str, value: Any) -> None:

@@ -1,19 +1,39 @@
 """NumPy's arrays in captured code: torch's NumPy layer computes with tensors on their memory.
 
-An array among the arguments of a compiled function, and what `Tensor.numpy` gives, is an array of the layer
-while the function is captured. What leaves the captured code, at its end or at a break, is NumPy's again.
+With `config.trace_numpy`, an array among the arguments of a compiled function, and what `Tensor.numpy`
+gives, is an array of the layer while the function is captured. What leaves the captured code, at its end or
+at a break, is NumPy's again.
 """
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
 from stator import _capture
 
+_followed: list[Any] = []
+"""Functions that have a substitute while arrays are followed."""
+
+
+def _substitute(original: Any, function: Callable[..., Any], of: type | None = None) -> None:
+    _capture.substitute(original, function, of)
+    _followed.append(original)
+
 
 @functools.cache
+def _mend_layer() -> None:
+    """Once: these are methods of torch's own classes."""
+    import torch._numpy
+    from torch._numpy import ndarray  # type: ignore[attr-defined]
+
+    _DTYPES.update(_dtypes())
+    _mend(ndarray)
+    layer: Any = torch._numpy
+    _accept_dtypes(type(layer.dtype("float64")))
+
+
 def follow() -> None:
     """From now on captures compute with arrays; done once torch's layer has been loaded."""
     import numpy
@@ -24,33 +44,66 @@ def follow() -> None:
     from stator import _torch
 
     ours: Any = torch._numpy
-    _DTYPES.update(_dtypes())
-    _mend(ndarray)
+    _mend_layer()
     dtype_class = type(ours.dtype("float64"))
-    _accept_dtypes(dtype_class)
     by_scalar_type = {dtype_class(each).type: _DTYPES[each] for each in _DTYPES}
     _torch.follow_arrays(numpy, ndarray, dtype_class, by_scalar_type, torch.from_numpy, _array_of, _result_of)
+    for name, original, function in functions():
+        if name in _OTHERWISE:
+            continue
+        if name in _MAKERS:
+            _substitute(original, _making(function))
+        else:
+            # NumPy computes with 16 bits what is the first of its dtypes that fits a bool.
+            most = original.nin if isinstance(original, numpy.ufunc) else None
+            of_bools = most != 1 or name in _OF_BOOLS
+            _substitute(original, _with_plain_dtypes(function, of_bools, most), ndarray)
+    _settle_default_dtypes(ours._dtypes_impl)
+    _substitute(ours._util._coerce_to_tensor, _coercion(ours._util._coerce_to_tensor))
+    _substitute(torch._C.TensorBase.numpy, _as_array)
+    for original in (torch.from_numpy, torch.as_tensor, torch.asarray):
+        _substitute(original, _as_tensor, ndarray)
+    _substitute(torch.tensor, _as_new_tensor, ndarray)
+    _substitute(isinstance, _is_instance, ndarray)
+    for name in ("divide", "true_divide"):
+        _substitute(getattr(numpy, name), _quotient, ndarray)
+
+
+def is_followed() -> bool:
+    return bool(_followed)
+
+
+def unfollow() -> None:
+    """Captures know nothing of arrays, save those that `wrap_numpy` makes."""
+    while _followed:
+        _capture.forget_substitute(_followed.pop())
+    if _wrapped:
+        substitute_in_wrapped()
+
+
+_wrapped: list[bool] = []
+
+
+def substitute_in_wrapped() -> None:
+    """Captures call the layer's functions where NumPy's are given arrays of its class."""
+    from torch._numpy import ndarray  # type: ignore[attr-defined]
+
+    _wrapped[:] = [True]
+    if not is_followed():
+        for _, original, function in functions():
+            _capture.substitute(original, function, ndarray)
+
+
+def functions() -> Iterator[tuple[str, Any, FunctionType]]:
+    """Functions of NumPy's that torch's layer has too: the name, NumPy's, the layer's."""
+    import numpy
+    import torch._numpy as ours
+
     for theirs, layer in ((numpy, ours), (numpy.linalg, ours.linalg), (numpy.fft, ours.fft)):
         for name, function in _functions_of(layer):
             original = getattr(theirs, name, None)
-            if not callable(original) or isinstance(original, type) or name in _OTHERWISE:
-                continue
-            if name in _MAKERS:
-                _capture.substitute(original, _making(function))
-            else:
-                # NumPy computes with 16 bits what is the first of its dtypes that fits a bool.
-                most = original.nin if isinstance(original, numpy.ufunc) else None
-                of_bools = most != 1 or name in _OF_BOOLS
-                _capture.substitute(original, _with_plain_dtypes(function, of_bools, most), ndarray)
-    _settle_default_dtypes(ours._dtypes_impl)
-    _capture.substitute(ours._util._coerce_to_tensor, _coercion(ours._util._coerce_to_tensor))
-    _capture.substitute(torch._C.TensorBase.numpy, _as_array)
-    for original in (torch.from_numpy, torch.as_tensor, torch.asarray):
-        _capture.substitute(original, _as_tensor, ndarray)
-    _capture.substitute(torch.tensor, _as_new_tensor, ndarray)
-    _capture.substitute(isinstance, _is_instance, ndarray)
-    for name in ("divide", "true_divide"):
-        _capture.substitute(getattr(numpy, name), _quotient, ndarray)
+            if callable(original) and not isinstance(original, type):
+                yield name, original, function
 
 
 _MAKERS = {
@@ -362,6 +415,13 @@ def _keep_numbers(ndarray: Any, name: str) -> None:
 
 
 def replace() -> None:
-    """Captures know arrays where the program can have some."""
-    if "numpy" in sys.modules:
-        follow()
+    """Captures know arrays where the setting says so and the program can have some."""
+    from stator import _torch
+    from stator.config import config
+
+    if config.trace_numpy and "numpy" in sys.modules:
+        if not is_followed():
+            follow()
+    elif is_followed():
+        unfollow()
+    _torch.trace_arrays(config.trace_numpy)

@@ -12,6 +12,13 @@ import torch._numpy
 
 import stator
 
+
+@pytest.fixture(autouse=True)
+def _arrays_are_followed() -> Iterator[None]:
+    with stator.config.patch(trace_numpy=True):
+        yield
+
+
 FUNCTIONS = sorted(
     name
     for name, function in vars(torch._numpy).items()

@@ -1,7 +1,7 @@
 """NumPy's arrays as arguments and results of captured functions, and between breaks."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,12 @@ import pytest
 
 import stator
 import torch
+
+
+@pytest.fixture(autouse=True)
+def _arrays_are_followed() -> Iterator[None]:
+    with stator.config.patch(trace_numpy=True):
+        yield
 
 
 def adds(x: Any) -> Any:

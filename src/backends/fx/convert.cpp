@@ -268,7 +268,7 @@ class Converter {
     const py::object result =
         call_(overload_of(info), arguments, keywords, single ? py::object(py::int_(first)) : py::none(),
               static_cast<uint32_t>(node.line), was_below_autograd(graph_, node, info));
-    if (single || gives_number(schema)) {
+    if (single || (node.output_count == 1 && gives_number(schema))) {
       values_[first] = result;
     } else {
       take_results(node, schema, result, returns_list);

@@ -86,10 +86,17 @@ PyObject* substitute_function(PyObject*, PyObject* arguments) {
   Py_RETURN_NONE;
 }
 
+PyObject* take_back(PyObject*, PyObject* original) {
+  forget_substitute(original);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"substitute", substitute_function, METH_VARARGS,
      "substitute(original, fn, type=None)\n--\n\nCaptures call the Python function `fn` where `original` is "
      "called; with `type`, where an argument is exactly of that class."},
+    {"forget_substitute", take_back, METH_O,
+     "forget_substitute(original)\n--\n\nTakes back what `substitute` said of it."},
     {"mark_function", mark_in_place, METH_VARARGS,
      "mark_function(fn, mark)\n--\n\nMarks a Python function in place and returns it."},
     {nullptr, nullptr, 0, nullptr}};

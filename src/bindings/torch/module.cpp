@@ -25,6 +25,7 @@ PYBIND11_MODULE(_torch, module) {
              "Functions that are told what eager code is told.");
   module.def("emulate_cuda_graphs", &stator::cuda_graphs::emulate_on_cpu, py::arg("on"),
              "For tests without CUDA: programs made from now on treat CPU tensors as if they recorded them.");
+  module.def("trace_arrays", &stator::trace_arrays, py::arg("on"), "Whether captures follow NumPy's arrays.");
   module.def(
       "follow_arrays",
       [](const py::object& numpy, const py::object& layer, const py::object& layer_dtype,

@@ -63,6 +63,12 @@ void substitute_for(PyObject* original, PyObject* type, PyObject* function) {
   note_code(function);
 }
 
+// The functions live on: captures that were made with them may.
+void forget_substitute(PyObject* original) {
+  table().erase(original);
+  class_table().erase(original);
+}
+
 bool is_substitute(const PyCodeObject* code) { return codes().count(code) != 0; }
 
 PyObject* substitute_of(PyObject* callable) {

@@ -12,6 +12,8 @@ void substitute(PyObject* original, PyObject* function);
 // The same for calls of which an argument, or an item of a list or tuple among them, is exactly of this
 // class.
 void substitute_for(PyObject* original, PyObject* type, PyObject* function);
+// Takes both back.
+void forget_substitute(PyObject* original);
 // Borrowed; nullptr: there is none.
 PyObject* substitute_of(PyObject* callable);
 PyObject* substitute_of_call(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);

@@ -122,11 +122,14 @@ constexpr ArrayForms kForms{&tensor_on, &array_on, &tensor_in, &dtype_behind, &m
 
 }  // namespace
 
-const ArrayForms* array_forms() { return names.array != nullptr ? &kForms : nullptr; }
+static bool follows = false;
+void trace_arrays(bool on) { follows = on; }
+
+const ArrayForms* array_forms() { return follows && names.array != nullptr ? &kForms : nullptr; }
 
 bool is_array_constant(PyObject* object) {
   // Those that are Python's floats as well are treated as such.
-  return names.array != nullptr && !PyFloat_Check(object) && !PyComplex_Check(object) &&
+  return follows && names.array != nullptr && !PyFloat_Check(object) && !PyComplex_Check(object) &&
          (PyObject_TypeCheck(object, names.dtype) || PyObject_TypeCheck(object, names.number));
 }
 

@@ -8,8 +8,12 @@
 
 namespace stator {
 
-// The classes and functions of both libraries, once stator/runtime/arrays.py has found them; nullptr before.
+// The classes and functions of both libraries, once stator/runtime/arrays.py has found them; nullptr before,
+// and where arrays are not followed.
 const ArrayForms* array_forms();
+
+// Whether captures that begin now follow arrays.
+void trace_arrays(bool on);
 
 // Whether it is a dtype or a number of NumPy's, which never change.
 bool is_array_constant(PyObject* object);

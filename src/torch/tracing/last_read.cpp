@@ -78,10 +78,10 @@ bool record_last_read(Session& session, const OperatorInfo& info, torch::jit::St
 }
 
 Ref<> record_last_read(Session& session, PyObject* object, DomainCapture::LastRead what) {
-  static const OperatorInfo& item =
-      operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::item", ""));
-  static const OperatorInfo& truth =
-      operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::is_nonzero", ""));
+  static const auto item_handle = c10::Dispatcher::singleton().findSchemaOrThrow("aten::item", "");
+  static const auto truth_handle = c10::Dispatcher::singleton().findSchemaOrThrow("aten::is_nonzero", "");
+  static const OperatorInfo& item = operator_info(item_handle);
+  static const OperatorInfo& truth = operator_info(truth_handle);
   if (session.has_last_read || session.unrecorded != 0 || session.following != 0) return {};
   if (!is_plain_tensor_type(Py_TYPE(object)) || at::impl::torch_function_mode_enabled()) return {};
   const at::Tensor& tensor = THPVariable_Unpack(object);
