@@ -121,6 +121,14 @@ void WrittenDict::collect_moved_keys(Effects& effects, const Recording& recordin
 }
 
 void WrittenDict::collect_item(Effects& effects, PyObject* key, PyObject* value) const {
+  // One that is made in each run is another one each time.
+  if (!is_constant(key)) {
+    effects.add(object.get(), {Ref<>::share(key), Ref<>::share(value)},
+                [](PyObject* dict, const FinalValues& values) {
+                  return set_dict_item(dict, values[0], values[1]) == 0;
+                });
+    return;
+  }
   effects.add(object.get(), {Ref<>::share(value)},
               [key = Ref<>::share(key)](PyObject* dict, const FinalValues& values) {
                 return set_dict_item(dict, key.get(), values[0]) == 0;
