@@ -84,7 +84,7 @@ def check(write: Callable[..., None], make: Callable[[], Any], backend: str) -> 
             run(torch.arange(6.0).reshape(2, 3) + i)
         items = store.items() if isinstance(store, dict) else store
         # Tensors that a capture left behind cannot be looked at.
-        found.append(sorted((list(items)), key=str) if type(store) is set else list(items))
+        found.append(sorted(items, key=str) if type(store) is set else list(items))
     assert difference(*found) is None
     return sum(entry.hits for entry in stator.cache_entries(run))
 
