@@ -1,8 +1,8 @@
 // capture/arguments/argument_match.cpp: matching arguments with those of the capture.
 #include "capture/arguments/argument.h"
 #include "capture/arguments/plain_dict.h"
-#include "capture/guards/guard.h"
 #include "capture/guards/function_parts.h"
+#include "capture/guards/guard.h"
 
 namespace stator {
 
