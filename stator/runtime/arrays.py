@@ -50,6 +50,7 @@ def follow() -> None:
     _torch.follow_arrays(numpy, ndarray, dtype_class, by_scalar_type, torch.from_numpy, _array_of, _result_of)
     for name, original, function in functions():
         if name in _OTHERWISE:
+            _capture.forget_substitute(original)  # of functions that `wrap_numpy` made
             continue
         if name in _MAKERS:
             _substitute(original, _making(function))
