@@ -264,7 +264,7 @@ def test_program(name: str) -> None:
     entries = stator.cache_entries(compiled)
     if name == "buffer_that_is_replaced":  # found out by the second call
         assert len(entries) <= 2
-        assert entries[-1].hits >= CALLS - 2
+        assert sum(entry.hits for entry in entries) >= CALLS - 2
     else:
         assert_whole(compiled, CALLS)
 
