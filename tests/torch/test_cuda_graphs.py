@@ -25,9 +25,12 @@ DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 @pytest.fixture(params=DEVICES)
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test with a device replays something."""
     _torch.emulate_cuda_graphs(request.param == "cpu")
+    before = _torch.cuda_graph_replays()
     yield request.param
     _torch.emulate_cuda_graphs(False)
+    assert _torch.cuda_graph_replays() > before
 
 
 def recorded(fn: Any, backend: str = "native") -> Any:
@@ -81,8 +84,6 @@ def test_results_that_are_inputs(device: str) -> None:
         y = x * 2
         return x, x[1:], y + 1
 
-    for x, result in zip(*(lambda xs: (xs, [recorded(same)(x) for x in xs]))(tensors(device)), strict=True):
-        assert result[0] is x
     compiled = recorded(same)
     for x in tensors(device):
         result = compiled(x)

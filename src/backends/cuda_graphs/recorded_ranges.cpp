@@ -6,10 +6,13 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 namespace stator::cuda_graphs {
 namespace {
+
+std::atomic<uint64_t> replays{0};
 
 constexpr size_t kMaxSizes = 16;        // recordings of one range
 constexpr size_t kMaxRecordings = 128;  // of a program, in its life
@@ -125,6 +128,8 @@ RecordedRanges::RecordedRanges(native::Program program, GraphFacts facts, c10::D
 
 RecordedRanges::~RecordedRanges() = default;
 
+uint64_t RecordedRanges::replay_count() { return replays.load(std::memory_order_relaxed); }
+
 void RecordedRanges::add_slot(native::Range range) {
   if (range.end - range.begin < kMinInstructions) return;
   auto slot = std::make_unique<Slot>();
@@ -140,7 +145,16 @@ void RecordedRanges::add_slot(native::Range range) {
 
 void RecordedRanges::enter(const shape::Bindings& bindings) {
   mutex_.lock();
-  if (++depth_ > 1) return;
+  ++depth_;
+  try {
+    if (depth_ == 1) begin_run(bindings);
+  } catch (...) {
+    leave();  // nobody else does: the run has not begun
+    throw;
+  }
+}
+
+void RecordedRanges::begin_run(const shape::Bindings& bindings) {
   is_plain_ = false;
   replayed_.clear();
   key_.assign(bindings.ints.begin(), bindings.ints.end());
@@ -170,7 +184,8 @@ void RecordedRanges::run(const native::Range& range, std::vector<c10::IValue>& v
   const auto end_values = [&] {
     for (uint32_t value : slot.range.dead) values[value] = {};
   };
-  const auto known = std::ranges::find(slot.recordings, key_, [](const auto& each) { return each->key; });
+  const auto known =
+      std::ranges::find_if(slot.recordings, [&](const auto& each) { return each->key == key_; });
   if (known != slot.recordings.end()) {
     if (replay(slot, **known, values) == Served::yes) return end_values();
     retired_.push_back(std::move(*known));
@@ -254,6 +269,7 @@ RecordedRanges::Served RecordedRanges::replay(Slot& slot, Recording& recording,
     input.copy.copy_(values[input.value].toTensor(), /*non_blocking=*/true);
   }
   recording.recorded->replay();
+  replays.fetch_add(1, std::memory_order_relaxed);
   replayed_.push_back(&recording);
   for (const Input& input : recording.inputs) {
     if (!input.is_written) continue;

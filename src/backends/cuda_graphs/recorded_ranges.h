@@ -31,6 +31,9 @@ class RecordedRanges final : public native::RangeRunner {
   RecordedRanges(native::Program program, GraphFacts facts, c10::Device device);
   ~RecordedRanges() override;
 
+  // Of all programs, since the process began.
+  static uint64_t replay_count();
+
   void enter(const shape::Bindings& bindings) override;
   void leave() noexcept override;
   const native::Range* at(size_t instruction) const override;
@@ -44,6 +47,7 @@ class RecordedRanges final : public native::RangeRunner {
   struct Recording;
   struct Slot;  // a range with its recordings
 
+  void begin_run(const shape::Bindings& bindings);
   enum class Served { yes, no };
   Served replay(Slot& slot, Recording& recording, std::vector<c10::IValue>& values);
   std::unique_ptr<Recording> record(Slot& slot, std::vector<c10::IValue>& values, const Natively& natively);

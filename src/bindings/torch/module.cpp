@@ -2,6 +2,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/choose.h"
+#include "backends/cuda_graphs/recorded_ranges.h"
 #include "backends/cuda_graphs/recorder.h"
 #include "bindings/torch/bind_fused.h"
 #include "bindings/torch/bind_openxla.h"
@@ -23,6 +24,8 @@ PYBIND11_MODULE(_torch, module) {
              "What programs are told that ask whether they are compiled: True, False or \"auto\".");
   module.def("never_tell", &stator::never_tell, py::arg("codes"),
              "Functions that are told what eager code is told.");
+  module.def("cuda_graph_replays", &stator::cuda_graphs::RecordedRanges::replay_count,
+             "Recordings launched since the process began.");
   module.def("emulate_cuda_graphs", &stator::cuda_graphs::emulate_on_cpu, py::arg("on"),
              "For tests without CUDA: programs made from now on treat CPU tensors as if they recorded them.");
   module.def("trace_arrays", &stator::trace_arrays, py::arg("on"), "Whether captures follow NumPy's arrays.");

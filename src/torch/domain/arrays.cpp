@@ -134,7 +134,7 @@ bool is_array_constant(PyObject* object) {
 }
 
 bool makes_array_constant(PyObject* callable) {
-  return names.dtype != nullptr && callable == reinterpret_cast<PyObject*>(names.dtype);
+  return follows && names.dtype != nullptr && callable == reinterpret_cast<PyObject*>(names.dtype);
 }
 
 void follow_arrays(PyObject* numpy, PyObject* layer, PyObject* layer_dtype, PyObject* dtypes,

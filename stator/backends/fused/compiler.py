@@ -1,12 +1,11 @@
 """LLVM text to machine code (called from src/backends/fused/program/fused_program.cpp)."""
 
 import logging
-import threading
-import time
 import warnings
 from typing import Any
 
-log = logging.getLogger("stator.fused")
+from stator.backends.fused.kernels import Kernels, OnlyOne
+
 text_log = logging.getLogger("stator.fused.llvm")
 
 counts = {"kernels": 0, "uses": 0, "seconds": 0.0}
@@ -18,11 +17,11 @@ def addresses_of(prelude: str, texts: list[str]) -> list[int] | None:
 
     A text names its function KERNEL. Functions with the same text are compiled once in a process.
     """
-    compiler = _compiler()
+    compiler = _compiler.get()
     if compiler is None:
         return None
     try:
-        return compiler.addresses_of(prelude, texts)
+        return compiler.kernels.of(texts, lambda new: compiler.compile(prelude, new))
     except RuntimeError as error:  # of LLVM: a processor without what a kernel needs, no memory for code
         warnings.warn(
             f"LLVM cannot compile the kernels of a graph ({error}): it runs as by the backend 'native'.",
@@ -33,8 +32,8 @@ def addresses_of(prelude: str, texts: list[str]) -> list[int] | None:
 
 def forget_kernels() -> None:
     """Functions that programs use stay where they are; texts are compiled anew."""
-    if _made:
-        _made[0].known.clear()
+    if _compiler.made:
+        _compiler.made.kernels.forget()
 
 
 class Compiler:
@@ -49,21 +48,11 @@ class Compiler:
             cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
         )
         self.session = llvm.create_lljit_compiler(self.machine)
-        self.known: dict[str, int] = {}
+        self.kernels: Kernels[str] = Kernels(counts)
         self.libraries: list[Any] = []
-        self.lock = threading.Lock()
 
-    def addresses_of(self, prelude: str, texts: list[str]) -> list[int]:
-        with self.lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self.known]
-            if new:
-                self._compile(prelude, new)
-            counts["uses"] += len(texts)
-            return [self.known[text] for text in texts]
-
-    def _compile(self, prelude: str, texts: list[str]) -> None:
-        """All in one module."""
-        start = time.perf_counter()
+    def compile(self, prelude: str, texts: list[str]) -> list[int]:
+        """The addresses of their functions, all in one module."""
         first = counts["kernels"]
         names = [f"stator_kernel_{int(first) + i}" for i in range(len(texts))]
         bodies = [text.replace("@KERNEL", f"@{name}") for text, name in zip(texts, names, strict=True)]
@@ -81,31 +70,18 @@ class Compiler:
             library.export_symbol(name)
         linked = library.link(self.session, f"stator_{int(first)}")
         self.libraries.append(linked)
-        for text, name in zip(texts, names, strict=True):
-            self.known[text] = linked[name]
-        counts["kernels"] += len(texts)
-        seconds = time.perf_counter() - start
-        counts["seconds"] += seconds
-        log.info("%d kernels compiled in %.0f ms", len(texts), seconds * 1e3)
+        return [linked[name] for name in names]
 
 
-_made: list[Compiler] = []
-_making = threading.Lock()
-_missing: list[str] = []
+def _with_llvm() -> Compiler:
+    import llvmlite.binding as llvm
+
+    return Compiler(llvm)
 
 
-def _compiler() -> Compiler | None:
-    with _making:
-        if not _made and not _missing:
-            try:
-                import llvmlite.binding as llvm
-
-                _made.append(Compiler(llvm))
-            except (ImportError, OSError, RuntimeError) as error:
-                _missing.append(str(error))
-                warnings.warn(
-                    f"the backend 'fused' compiles kernels with llvmlite, which cannot be used ({error}): "
-                    "pip install stator[fused]. Until then graphs run as by the backend 'native'.",
-                    stacklevel=2,
-                )
-        return _made[0] if _made else None
+_compiler = OnlyOne(
+    _with_llvm,
+    (ImportError, OSError, RuntimeError),
+    "the backend 'fused' compiles kernels with llvmlite, which cannot be used ({error}): "
+    "pip install stator[fused]. Until then graphs run as by the backend 'native'.",
+)

@@ -5,12 +5,11 @@ import glob
 import logging
 import os
 import sys
-import threading
-import time
 import warnings
 from typing import Any
 
-log = logging.getLogger("stator.fused")
+from stator.backends.fused.kernels import Kernels, OnlyOne
+
 text_log = logging.getLogger("stator.fused.cuda")
 
 counts = {"kernels": 0, "uses": 0, "seconds": 0.0}
@@ -26,11 +25,14 @@ def functions_of(prelude: str, texts: list[str], device: int) -> list[int] | Non
 
     A text names its function KERNEL. Functions with the same text are compiled once in a process.
     """
-    compiler = _compiler()
+    compiler = _compiler.get()
     if compiler is None:
         return None
+    keys = [(device, text) for text in texts]
     try:
-        return compiler.functions_of(prelude, texts, device)
+        return compiler.kernels.of(
+            keys, lambda new: compiler.load(prelude, [text for _, text in new], device)
+        )
     except (CompileError, OSError) as error:
         warnings.warn(
             f"the kernels of a graph cannot be compiled for CUDA ({error}): it runs as by "
@@ -42,8 +44,8 @@ def functions_of(prelude: str, texts: list[str], device: int) -> list[int] | Non
 
 def forget_kernels() -> None:
     """Functions that programs use stay where they are; texts are compiled anew."""
-    if _made:
-        _made[0].known.clear()
+    if _compiler.made:
+        _compiler.made.kernels.forget()
 
 
 class Compiler:
@@ -52,22 +54,12 @@ class Compiler:
     def __init__(self, nvrtc: Any, driver: Any) -> None:
         self.nvrtc = nvrtc
         self.driver = driver
-        self.known: dict[tuple[int, str], int] = {}
-        self.lock = threading.Lock()
+        self.kernels: Kernels[tuple[int, str]] = Kernels(counts)
 
-    def functions_of(self, prelude: str, texts: list[str], device: int) -> list[int]:
-        with self.lock:
-            new = [text for text in dict.fromkeys(texts) if (device, text) not in self.known]
-            if new:
-                self._make(prelude, new, device)
-            counts["uses"] += len(texts)
-            return [self.known[device, text] for text in texts]
-
-    def _make(self, prelude: str, texts: list[str], device: int) -> None:
-        """All in one program."""
+    def load(self, prelude: str, texts: list[str], device: int) -> list[int]:
+        """Handles of their functions on the device, all of one program."""
         import torch
 
-        start = time.perf_counter()
         names = [f"stator_kernel_{i}" for i in range(len(texts))]
         bodies = [text.replace("KERNEL", name) for text, name in zip(texts, names, strict=True)]
         source = prelude + "".join(bodies)
@@ -78,16 +70,14 @@ class Compiler:
             torch.cuda.current_stream().query()  # the device's context is this thread's from here on
             module = ctypes.c_void_p()
             self._check(self.driver.cuModuleLoadData(ctypes.byref(module), image), "cuModuleLoadData")
-            for text, name in zip(texts, names, strict=True):
+            functions = []
+            for name in names:
                 function = ctypes.c_void_p()
                 found = self.driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
                 self._check(found, "cuModuleGetFunction")
                 assert function.value is not None
-                self.known[device, text] = function.value
-        counts["kernels"] += len(texts)
-        seconds = time.perf_counter() - start
-        counts["seconds"] += seconds
-        log.info("%d kernels compiled for CUDA in %.0f ms", len(texts), seconds * 1e3)
+                functions.append(function.value)
+        return functions
 
     def compile(self, source: str, architecture: str) -> bytes:
         """The machine code for an architecture such as `90`; PTX where this NVRTC is older than that."""
@@ -147,22 +137,13 @@ def find_nvrtc() -> Any:
     return ctypes.CDLL(wanted.rstrip("*"))
 
 
-_made: list[Compiler] = []
-_making = threading.Lock()
-_missing: list[str] = []
+def _with_nvrtc() -> Compiler:
+    return Compiler(find_nvrtc(), ctypes.CDLL("libcuda.so.1"))
 
 
-def _compiler() -> Compiler | None:
-    with _making:
-        if not _made and not _missing:
-            try:
-                nvrtc = find_nvrtc()
-                _made.append(Compiler(nvrtc, ctypes.CDLL("libcuda.so.1")))
-            except OSError as error:
-                _missing.append(str(error))
-                warnings.warn(
-                    f"the backend 'fused' compiles CUDA kernels with NVRTC, which cannot be used ({error}): "
-                    "pip install nvidia-cuda-nvrtc. Until then graphs on CUDA run as by 'native'.",
-                    stacklevel=2,
-                )
-        return _made[0] if _made else None
+_compiler = OnlyOne(
+    _with_nvrtc,
+    (OSError,),
+    "the backend 'fused' compiles CUDA kernels with NVRTC, which cannot be used ({error}): "
+    "pip install nvidia-cuda-nvrtc. Until then graphs on CUDA run as by 'native'.",
+)
