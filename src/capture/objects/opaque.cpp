@@ -2,10 +2,16 @@
 // looked into.
 #include "capture/objects/opaque.h"
 
+#include "capture/recording/attributes.h"
+
 namespace stator {
 
-static bool read_nothing(Recording&, PyObject*) { return true; }
+// Of these, modules alone can be given another class.
+static bool read_class(Recording& recording, PyObject* object) {
+  read_class_of(recording, object);
+  return true;
+}
 
-const ObjectKind OpaqueKind::row = {.read = read_nothing};
+const ObjectKind OpaqueKind::row = {.read = read_class};
 
 }  // namespace stator

@@ -40,15 +40,15 @@ static bool is_of_c(PyObject* descriptor) {
   return Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) || Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
 }
 
-// Another class may be assigned to objects of classes that are written in Python.
+// Another class may be assigned to objects of classes that are written in Python, and to modules.
 static bool can_get_another_class(PyObject* object) {
+  if (PyModule_Check(object)) return true;
   const unsigned long flags = Py_TYPE(object)->tp_flags;
   return flags & Py_TPFLAGS_HEAPTYPE && !(flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
 void read_class_of(Recording& recording, PyObject* object) {
-  if (is_pinned(recording, object) && (can_get_another_class(object) || PyModule_Check(object)))
-    guard_class(recording, object);
+  if (is_pinned(recording, object) && can_get_another_class(object)) guard_class(recording, object);
 }
 
 // A value that was found on a class: what its own class defines makes it a descriptor or not.
