@@ -506,3 +506,28 @@ def test_questions_about_compiled_modules() -> None:
     assert compiled.extra_repr() == net.extra_repr()
     assert "layer" in repr(compiled)
     assert callable(compiled)
+
+
+def scaled_by(x: torch.Tensor, factor: float = 1, shifts: Any = ()) -> torch.Tensor:
+    return x * factor + sum(shifts)
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+def test_a_compiled_partial_that_changes(backend: str) -> None:
+    shifts = [1.0]
+    partial = functools.partial(scaled_by, factor=3, shifts=shifts)
+    compiled = stator.compile(partial, backend=backend)
+    x = torch.ones(2)
+
+    def check() -> None:
+        for _ in range(2):
+            assert torch.equal(compiled(x), partial(x))
+
+    check()
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) == 1
+    partial.keywords["factor"] = 10
+    check()
+    shifts.append(5.0)
+    check()
+    partial.__setstate__((scaled_by, (), {"factor": 20}, {}))
+    check()

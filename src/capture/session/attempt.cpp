@@ -15,6 +15,7 @@
 #include "capture/recording/argument_operands.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
@@ -109,6 +110,11 @@ std::unique_ptr<Entry> CaptureAttempt::make() {
     for (const auto& [part, name] : {std::pair{PyMethod_GET_FUNCTION(function_), "__func__"},
                                      std::pair{PyMethod_GET_SELF(function_), "__self__"}})
       pin(recording_, part, {Origin::attribute, function_, Ref<>::steal(PyUnicode_FromString(name))});
+  }
+  // A partial's C code reads what it holds before the first frame.
+  if (is_partial(function_) && !read_deep(recording_, function_)) {
+    give_up(BreakCode::kUnguardable, "a partial");
+    return nullptr;
   }
   if (options_.by_structure) know_by_structure(recording_, reinterpret_cast<PyFunctionObject*>(function_));
   if (!describe_arguments() || !run_function() || !describe_results() || !lift_inputs() || !seal() ||
