@@ -1,5 +1,7 @@
 """Warnings of torch's kernels in captured code: Python's own, at the program's line, under its filters."""
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -79,3 +81,38 @@ def test_other_backends_show_them_too() -> None:
     compiled = stator.compile(spread, backend="eager")
     seen = shown(lambda: compiled(torch.ones(1)), "always")
     assert [category for _, category, _, _ in seen] == [UserWarning] * 3
+
+
+def resized(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    return torch.add(x, 1, out=out)
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_inference_of_shapes_is_silent(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+    compiled = stator.compile(resized, backend=backend)
+    three = torch.ones(3)
+    expected = shown(lambda: resized(three, torch.empty(5)), "always")
+    seen = shown(lambda: compiled(three, torch.empty(5)), "always")
+    # AOT autograd cannot resize an argument, of which Stator warns in words of its own.
+    kernels = [each[:2] for each in seen if each[1] is not RuntimeWarning]
+    assert kernels == [each[:2] for each in expected]
+    if backend == "native":  # torch.fx runs other graphs, in frames of its own
+        assert seen == expected
+    assert len(expected) == 3
+    assert "CaptureStopped" not in capfd.readouterr().err
+
+
+ONCE = """
+import warnings, stator, torch
+def grids(x): return torch.meshgrid(x, x + 1)[0] * 2
+compiled = stator.compile(grids, backend="native")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for _ in range(3): compiled(torch.ones(2))
+print([str(each.message)[:14] for each in seen], stator.cache_entries(compiled)[0].hits)
+"""
+
+
+def test_a_warning_that_torch_gives_once_is_given_once() -> None:
+    done = subprocess.run([sys.executable, "-c", ONCE], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "['torch.meshgrid'] 2", done.stdout + done.stderr

@@ -12,6 +12,7 @@
 #include "torch/inference/gradient_flow.h"
 #include "torch/inference/memo.h"
 #include "torch/inference/meta_run.h"
+#include "torch/inference/quiet_warnings.h"
 #include "torch/operators/boxed_call.h"
 #include "torch/operators/tensors_in.h"
 #include "torch/tracing/capture_break.h"
@@ -159,6 +160,7 @@ const Inference& infer(Session& session, const OperatorInfo& info, std::span<con
   }
   const MemoKey key = scratch;  // nested inferences use the scratch key
   Inference result;
+  const QuietWarnings quiet;
   try {
     ask_sources(session, info, arguments, result);
   } catch (const CaptureBreak& inside) {
