@@ -154,3 +154,45 @@ def test_sizes_that_are_symbols(
         assert torch.equal(compiled(*views(own)), function(*views(memory)))
         assert torch.equal(own, memory)
     assert sum(entry.hits for entry in stator.cache_entries(compiled)) >= len(FOUR_VIEWS)
+
+
+def adds_its_neighbour(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x[1:].add_(y)
+    return x * 1
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "fused"])
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_writes_that_eager_refuses(backend: str, start: int) -> None:
+    """Kernels refuse to write to memory that an operand shares in part; a functional graph would not."""
+    compiled = stator.compile(adds_its_neighbour, backend=backend)
+
+    def arguments() -> tuple[torch.Tensor, torch.Tensor]:
+        base = torch.arange(10.0)
+        return base[:6].view(3, 2), base[start : start + 4].view(2, 2)
+
+    apart_from_it = torch.ones(3, 2), torch.ones(2, 2)
+    compiled(*apart_from_it)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="refer to a single memory location") as refused:
+            compiled(*arguments())
+        if backend != "eager":  # torch.fx runs that graph, in frames of its own
+            assert refused.traceback[-1].name == adds_its_neighbour.__name__
+    expected = adds_its_neighbour(torch.ones(3, 2), torch.ones(2, 2))
+    assert torch.equal(compiled(torch.ones(3, 2), torch.ones(2, 2)), expected)
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) >= 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_view_of_an_overlapping_argument_is_returned(backend: str) -> None:
+    def first_row(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        y.mul_(2)
+        return x[0]
+
+    compiled = stator.compile(first_row, backend=backend)
+    for start in (6, 3, 4, 3):
+        base, other = torch.arange(12.0), torch.arange(12.0)
+        row = compiled(base[:6].view(3, 2), base[start : start + 4].view(2, 2))
+        assert torch.equal(row, first_row(other[:6].view(3, 2), other[start : start + 4].view(2, 2)))
+        assert torch.equal(base, other)
+        assert row.untyped_storage().data_ptr() == base.untyped_storage().data_ptr()

@@ -10,8 +10,9 @@
 #include <stdexcept>
 
 #include "backends/fx/convert.h"
-#include "backends/fx/input_overlap.h"
+#include "backends/fx/overlap_checked.h"
 #include "backends/kernel_warnings.h"
+#include "backends/native/tensor_program.h"
 #include "backends/run_recovery.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
@@ -230,6 +231,13 @@ void add_guards(shape::Context& shapes, const py::object& symbols) {
 
 std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session, PyObject* backend,
                                                const std::vector<std::string>& sources) {
+  const std::optional<InputOverlap> overlap =
+      session->changes_tensors ? std::nullopt : std::optional(overlap_of(*session));
+  if (overlap && overlap->any_partial()) {
+    const size_t inputs = session->inputs.size();
+    return std::make_unique<OverlapChecked>(native::make_tensor_program(std::move(session)), *overlap,
+                                            inputs);
+  }
   py::list examples;
   for (const Session::Lifted& lifted : session->inputs) {
     const bool is_plain = !is_of_subclass(lifted.tensor);
@@ -237,7 +245,6 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
         is_plain ? lifted.tensor : lifted.tensor.detach().set_requires_grad(lifted.tensor.requires_grad());
     examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(example)));
   }
-  const bool overlapping = !session->changes_tensors && overlap_of(*session).any();
   // A backend may not do without some floats: those are numbers of the graph that it is given then.
   Converted converted;
   auto callable = py::reinterpret_steal<py::object>(PyFrozenSet_New(nullptr));
@@ -245,7 +252,7 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
     converted = convert(session, examples, sources, callable);
     callable = py::module_::import("stator.backends.invoke")
                    .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols,
-                                          overlapping);
+                                          overlap && overlap->any());
   }
   if (callable.is_none()) return nullptr;
   if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols);

@@ -26,7 +26,16 @@ bool overlap(const at::Tensor& a, const at::Tensor& b) {
          bytes(b, b.storage_offset()) < bytes(a, end_of(a));
 }
 
+bool is_same_view(const at::Tensor& a, const at::Tensor& b) {
+  return a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
+         a.dtype() == b.dtype();
+}
+
 }  // namespace
+
+bool InputOverlap::any_partial() const {
+  return std::ranges::any_of(pairs_, [](const Pair& pair) { return !pair.is_whole; });
+}
 
 InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>& inputs) {
   const auto storage_of = [&](ir::ValueId id) {
@@ -67,7 +76,8 @@ std::vector<InputOverlap::Pair> InputOverlap::pairs_of(const std::vector<const a
     for (size_t j = i + 1; j < storages.size() && storages[j].first == storages[i].first; j++) {
       const size_t a = storages[i].second, b = storages[j].second;
       if ((written_[a] || written_[b]) && overlap(*inputs[a], *inputs[b]))
-        pairs.push_back({a, b, inputs[a]->storage_offset(), inputs[b]->storage_offset()});
+        pairs.push_back({a, b, inputs[a]->storage_offset(), inputs[b]->storage_offset(),
+                         is_same_view(*inputs[a], *inputs[b])});
     }
   }
   std::ranges::sort(pairs, {}, [](const Pair& pair) { return std::pair(pair.first, pair.second); });

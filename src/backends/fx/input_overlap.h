@@ -20,6 +20,9 @@ class InputOverlap {
 
   // Whether an input that is written overlapped another one.
   bool any() const { return !pairs_.empty(); }
+  // Whether one overlapped another otherwise than element by element: eager kernels refuse to write to such
+  // memory, which a functional graph cannot know.
+  bool any_partial() const;
   // Whether the program depends on it at all.
   bool matters() const { return any_written_; }
   // Whether no input that is written shared memory with another one.
@@ -32,6 +35,7 @@ class InputOverlap {
   struct Pair {
     size_t first, second;
     int64_t first_offset, second_offset;
+    bool is_whole;  // both are the same elements at the same indices
     bool operator==(const Pair&) const = default;
   };
   // In the order of the inputs' numbers.

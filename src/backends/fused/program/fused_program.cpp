@@ -12,39 +12,13 @@
 #include "backends/fused/program/cuda_step.h"
 #include "backends/fused/program/kernel_step.h"
 #include "backends/fused/program/product_step.h"
-#include "backends/fx/input_overlap.h"
+#include "backends/fx/overlap_checked.h"
 #include "backends/native/tensor_program.h"
 #include "core/ir/effects.h"
 #include "core/pass/pipeline.h"
 
 namespace stator::fused {
 namespace {
-
-// A program that writes to an input relies on that no other input shares its memory.
-class WithoutOverlap final : public TensorProgram {
- public:
-  WithoutOverlap(std::unique_ptr<TensorProgram> program, fx::InputOverlap overlap, size_t inputs)
-      : program_(std::move(program)), overlap_(std::move(overlap)), inputs_(inputs) {}
-
-  bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
-           RunFailure& failure) const override {
-    return program_->run(inputs, bindings, outputs, failure);
-  }
-  bool depends_on_overlap() const override { return true; }
-  bool overlaps_as_captured(PyObject* const* inputs) const override {
-    std::vector<const at::Tensor*> tensors;
-    for (size_t i = 0; i < inputs_; ++i) tensors.push_back(&THPVariable_Unpack(inputs[i]));
-    return overlap_.is_same(tensors);
-  }
-  std::string graph_text() const override { return program_->graph_text(); }
-  size_t node_count() const override { return program_->node_count(); }
-  std::vector<LineId> node_lines() const override { return program_->node_lines(); }
-
- private:
-  std::unique_ptr<TensorProgram> program_;
-  fx::InputOverlap overlap_;
-  size_t inputs_;
-};
 
 // Steps for the kernels of a plan; nothing where they cannot be compiled. Kernels are told apart by their
 // text, without its name: equal layers have one function.
@@ -152,7 +126,7 @@ std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> sess
                                     : native::Program(session->graph, std::move(schedule));
   auto made = native::make_tensor_program(std::move(session), std::move(program));
   if (!overlap.matters()) return made;
-  return std::make_unique<WithoutOverlap>(std::move(made), std::move(overlap), inputs.size());
+  return std::make_unique<fx::OverlapChecked>(std::move(made), std::move(overlap), inputs.size());
 }
 
 }  // namespace stator::fused
