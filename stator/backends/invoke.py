@@ -4,7 +4,9 @@ import contextlib
 import functools
 import itertools
 import logging
+import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from types import MethodType
@@ -90,7 +92,7 @@ def compile_graph(
         is_symbolic = symbols is not None and not overlapping
         tracing = _tracing(module) if is_symbolic else contextlib.nullcontext()
         start = time.perf_counter()
-        with context(), _as_dynamo_calls(), tracing, told_on_terminal(_task(backend, module)):
+        with _one_at_a_time, context(), _as_dynamo_calls(), tracing, told_on_terminal(_task(backend, module)):
             compiled = backend(module, examples)
         module.meta[BACKEND_SECONDS] = time.perf_counter() - start
         if not callable(compiled):
@@ -98,7 +100,7 @@ def compile_graph(
         compiled = _past_hooks(compiled, module)
         _count(module)
     except Exception as error:
-        if symbols is not None and (refused := _refused_floats(error, symbols)):
+        if symbols is not None and (refused := _refused_floats(error, symbols, module)):
             fixed: frozenset[int] = symbols.fixed
             return fixed | refused
         note_refusal(backend, module)
@@ -115,6 +117,26 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+class _CompileLock:
+    """Lets one thread at a time compile: what traces graphs in torch keeps its state in the process."""
+
+    def __init__(self) -> None:
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)  # the thread that held it is not in the child
+
+    def _renew(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+_one_at_a_time = _CompileLock()
 
 
 def _task(backend: Callable[..., Any], module: Any) -> str:
@@ -152,10 +174,12 @@ def _count(module: Any) -> None:
         theirs.counters["frames"]["ok"] += 1
 
 
-def _refused_floats(error: Exception, symbols: Any) -> frozenset[int]:
-    """AOT autograd makes tensors of floats, and wants a new graph where it cannot."""
+def _refused_floats(error: Exception, symbols: Any, module: Any) -> frozenset[int]:
+    """AOT autograd makes tensors of floats and wants a new graph where it cannot; Inductor returns none."""
     if type(error).__name__ != "TensorifyScalarRestartAnalysis":
-        return frozenset()
+        results = module.graph.output_node().all_input_nodes
+        is_float = any(type(node.meta.get("val")).__name__ == "SymFloat" for node in results)
+        return symbols.free_floats() if is_float else frozenset()
     from torch._dynamo.symbolic_convert import TensorifyState
 
     numbers = [symbols.number_of(name) for name in TensorifyState.force_specializations]

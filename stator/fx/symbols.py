@@ -1,5 +1,6 @@
 """Symbols of a captured graph as those of a torch ShapeEnv, and what a backend then relied on of them."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ class Symbols:
         """`rows` have name, value at the capture, and whether it is a size, which is at least 2.
 
         `reals` are floats: source, value at the capture, and whether the graph uses it. Those whose number is
-        in `fixed` are no symbols, and neither are those that are not used.
+        in `fixed` are no symbols, and neither are those that are not used or not ordinary.
         """
         from torch._dynamo.source import ConstantSource
         from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
@@ -45,12 +46,14 @@ class Symbols:
         self.fixed = fixed
         self._relied: list[tuple[str, Any, Any]] = []
         for source, value, is_used in reals:
-            if not is_used or len(self.reals) in fixed:
+            own = "symbol", len(self.reals)
+            if not is_used or len(self.reals) in fixed or not _is_ordinary(value):
                 if is_used:
-                    self._relied.append(("is", ("symbol", len(self.reals)), value))
+                    self._relied.append(("is", own, value))
                 self.reals.append(value)
                 self._hints.append(value)
                 continue
+            self._relied += [("<", own, math.inf), ("<", -math.inf, own), ("==", own, 0.0)]
             origin = ConstantSource(source_name=f"stator_{source}")
             symbol = self.env.create_unspecified_symbol(value, origin, DimDynamic.DYNAMIC)
             self._reals[symbol] = len(self.reals)
@@ -63,6 +66,10 @@ class Symbols:
         return [hint for _, hint in self._rows] + [
             torch.scalar_tensor(value, dtype=torch.float64) for value in self._hints
         ]
+
+    def free_floats(self) -> frozenset[int]:
+        """The numbers of the floats that are symbols."""
+        return frozenset(self._reals.values())
 
     def number_of(self, name: str) -> int | None:
         """The number of the float that torch calls by this name."""
@@ -113,6 +120,11 @@ class Symbols:
             return [f"{name} == {hint}" for name, hint in names]
 
 
+def _is_ordinary(value: float) -> bool:
+    """Whether the float is a real number to sympy, where others are constants and zeros have no sign."""
+    return math.isfinite(value) and value != 0
+
+
 _COMPARISONS = {
     sympy.Eq: "==",
     sympy.Ne: "!=",
@@ -141,7 +153,7 @@ def _text(expression: Any, names: dict[Any, tuple[str, int]]) -> str:
         return f"{of(expression.lhs)} {_COMPARISONS[kind]} {of(expression.rhs)}"
     if kind in _OPPOSITES:
         return of(_OPPOSITES[kind](expression.rhs, expression.lhs, evaluate=False))
-    if isinstance(expression, sympy.Not):
+    if isinstance(expression, sympy.Not) and isinstance(expression.args[0], sympy.core.relational.Relational):
         return of(expression.args[0].negated)
     if expression in names:
         return names[expression][0]

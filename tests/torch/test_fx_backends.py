@@ -427,3 +427,22 @@ def test_placeholders_have_the_attributes_of_their_tensors() -> None:
     x.tag = "weights"  # type: ignore[attr-defined]
     stator.compile(lambda x, y: x + y, backend=backend)(x, y)
     assert seen == {"L_x_": {"tag": "weights"}, "L_y_": {}}
+
+
+NOT_ORDINARY = [math.nan, math.inf, -math.inf, 0.0, -0.0]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("odd", NOT_ORDINARY)
+@pytest.mark.parametrize("before", [[], [1.0], [1.0, 2.0]])
+def test_floats_that_sympy_takes_for_constants(backend: str, odd: float, before: list[float]) -> None:
+    def scaled(x: torch.Tensor, scale: float) -> tuple[torch.Tensor, torch.Tensor, float]:
+        return torch.full((2,), scale) * x, x + 1, scale * 2
+
+    compiled = stator.compile(scaled, backend=backend)
+    x = torch.ones(2)
+    for scale in [*before, odd, 3.0, odd, 5.0, 7.0]:
+        assert repr(compiled(x, scale)) == repr(scaled(x, scale))
+    # AOT autograd takes no float that is a result: each value has a capture of its own there.
+    served = sum(entry.hits for entry in stator.cache_entries(compiled))
+    assert served >= (2 if backend == "eager" else 1)

@@ -119,7 +119,10 @@ def test_two_captures_serve_all_numbers(expression: str, backend: str) -> None:
         assert repr(got) == repr(wanted)
         assert type(got) is type(wanted)
     assert compiled.breaks == []
-    assert len(compiled.entries) == 2, compiled.misses
+    # A float that is 0 is a constant to backends that get torch.fx, since sympy's zero has no sign.
+    has_zeros = any(repr(function(*each)[1]) == "0.0" for each in numbers()[1:])
+    most = 3 if backend != "native" and has_zeros else 2
+    assert 2 <= len(compiled.entries) <= most, compiled.misses
 
 
 UNARY = [

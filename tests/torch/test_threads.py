@@ -188,3 +188,21 @@ def test_gradients() -> None:
             assert torch.equal(gradient(compiled, inputs[i]), wanted)
 
     at_once(work)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_backends_compile_in_threads(backend: str) -> None:
+    """What traces a graph in torch keeps its state in the process: compilations must not overlap."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+    compiled = stator.compile(model, backend=backend)
+    x = torch.randn(3, 4)
+    expected = model(x)
+
+    def work(_: int) -> None:
+        for _ in range(3):
+            result = compiled(x)
+            torch.testing.assert_close(result, expected)
+            torch.autograd.grad(result.sum(), list(model.parameters()))
+
+    at_once(work)
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) > 0
