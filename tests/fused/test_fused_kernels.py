@@ -1,5 +1,6 @@
 """Kernels by family: every operator that has a rule, over types, layouts and sizes."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import torch.nn.functional as F
 from fused_checks import check
 
+import stator
 import torch
 
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -225,3 +227,39 @@ def test_batch_norm(shape: tuple[int, ...], affine: bool) -> None:
 def test_batch_norm_of_a_batch_is_torchs() -> None:
     norm = torch.nn.BatchNorm2d(4)
     check(lambda x: norm(x).relu(), values(3, 4, 5, 6), kernels=None, ulps=64)
+
+
+SIGNS_OF_ZERO = {
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "clamp": lambda x: x.clamp(0, 1),
+    "clamp_max": lambda x: x.clamp(max=0),
+    "hardtanh": F.hardtanh,
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "sqrt": torch.sqrt,
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("name", SIGNS_OF_ZERO)
+def test_signs_of_zeros(name: str, dtype: torch.dtype) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return 1 / SIGNS_OF_ZERO[name](x)
+
+    compiled = stator.compile(program, backend="fused", fullgraph=True)
+    x = torch.tensor([-0.0, 0.0, -0.0, 1.0, -0.0] * 7, dtype=dtype)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), program(x))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("exponent", [0.5, -0.5, 2, 3, -1, -2])
+def test_powers_of_special_values(dtype: torch.dtype, exponent: float) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x.pow(exponent) * 1
+
+    x = torch.tensor([-math.inf, math.inf, math.nan, -0.0, 0.0, 4.0] * 6, dtype=dtype)
+    with torch.no_grad():
+        result = stator.compile(program, backend="fused", fullgraph=True)(x)
+        torch.testing.assert_close(result, program(x), equal_nan=True)

@@ -112,7 +112,8 @@ std::string tanh_function() {
   const std::string small = f.fma(f.mul(square, "%x"), p, "%x");
   const std::string power = f.call("stator.exp.f32", f.add(magnitude, magnitude));
   const std::string large = f.sub(f.number(1), f.div(f.number(2), f.add(power, f.number(1))));
-  return f.finish(f.select(f.less(magnitude, f.number(0.625)), small, f.with_sign(large, "%x")));
+  // The sign of zero is lost in the sum of `small`.
+  return f.finish(f.with_sign(f.select(f.less(magnitude, f.number(0.625)), small, large), "%x"));
 }
 
 // x + x p(x^2) near zero; 1 - e^(-t q(t)) beyond, which is 1 in float32 from 4 on.

@@ -48,13 +48,32 @@ TermId addcmul(NodeTerms& n) {
 TermId maximum(NodeTerms& n) { return n.make(Op::maximum, self(n), n.operand("other", n.result())); }
 TermId minimum(NodeTerms& n) { return n.make(Op::minimum, self(n), n.operand("other", n.result())); }
 
+// As torch's kernels: what equals its bound, a zero of the other sign too, comes out as it is.
+TermId bounded(NodeTerms& n, Op op, TermId x, TermId bound) {
+  return n.select(n.make(Op::equal, x, bound), x, n.make(op, x, bound));
+}
+TermId between(NodeTerms& n, TermId x, double low, double high) {
+  const Type type = n.type_of(x);
+  return bounded(n, Op::minimum, bounded(n, Op::maximum, x, n.number(low, type)), n.number(high, type));
+}
+
 TermId limited(NodeTerms& n, TermId x, const char* low, const char* high) {
   if (n.type_of(x) == Type::boolean) throw NotFused{};
-  if (n.has(low)) x = n.make(Op::maximum, x, n.operand(low, n.type_of(x)));
-  if (n.has(high)) x = n.make(Op::minimum, x, n.operand(high, n.type_of(x)));
+  if (n.has(low)) x = bounded(n, Op::maximum, x, n.operand(low, n.type_of(x)));
+  if (n.has(high)) x = bounded(n, Op::minimum, x, n.operand(high, n.type_of(x)));
   return x;
 }
 TermId clamp(NodeTerms& n) { return limited(n, self(n), "min", "max"); }
+
+// The power of one half. torch's kernel of float16 is `std::pow`, whose results for -infinity and -0 are not
+// those of a square root.
+TermId root(NodeTerms& n, TermId x) {
+  if (n.dtype("self") != DType::kF16) return n.make(Op::sqrt, x);
+  const auto number = [&](double value) { return n.number(value, n.type_of(x)); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  x = n.select(n.make(Op::equal, x, number(0)), number(0), x);
+  return n.make(Op::sqrt, n.select(n.make(Op::equal, x, number(-infinity)), number(infinity), x));
+}
 
 TermId pow(NodeTerms& n) {
   const TermId x = float_self(n);
@@ -62,8 +81,8 @@ TermId pow(NodeTerms& n) {
   const Type type = n.type_of(x);
   if (exponent == 2) return n.mul(x, x);
   if (exponent == 3) return n.mul(n.mul(x, x), x);
-  if (exponent == 0.5) return n.make(Op::sqrt, x);
-  if (exponent == -0.5) return n.div(n.number(1, type), n.make(Op::sqrt, x));
+  if (exponent == 0.5) return root(n, x);
+  if (exponent == -0.5) return n.div(n.number(1, type), root(n, x));
   if (exponent == -1) return n.div(n.number(1, type), x);
   if (exponent == -2) return n.div(n.number(1, type), n.mul(x, x));
   throw NotFused{};
@@ -106,13 +125,9 @@ TermId sigmoid(NodeTerms& n) { return logistic(n, float_self(n)); }
 TermId relu(NodeTerms& n) {
   if (n.result() == Type::boolean) throw NotFused{};
   const TermId x = self(n);
-  return n.make(Op::maximum, x, n.number(0, n.type_of(x)));
+  return bounded(n, Op::maximum, x, n.number(0, n.type_of(x)));
 }
-TermId relu6(NodeTerms& n) {
-  const TermId x = float_self(n);
-  const Type type = n.type_of(x);
-  return n.make(Op::minimum, n.make(Op::maximum, x, n.number(0, type)), n.number(6, type));
-}
+TermId relu6(NodeTerms& n) { return between(n, float_self(n), 0, 6); }
 TermId leaky_relu(NodeTerms& n) {
   const TermId x = float_self(n);
   const Type type = n.type_of(x);
@@ -136,10 +151,7 @@ TermId gelu(NodeTerms& n) {
   return n.mul(n.mul(x, number(0.5)), cdf);
 }
 TermId hardtanh(NodeTerms& n) {
-  const TermId x = float_self(n);
-  const Type type = n.type_of(x);
-  return n.make(Op::minimum, n.make(Op::maximum, x, n.number(n.real("min_val", -1), type)),
-                n.number(n.real("max_val", 1), type));
+  return between(n, float_self(n), n.real("min_val", -1), n.real("max_val", 1));
 }
 TermId clipped_sixth(NodeTerms& n, TermId x) {  // min(max(x + 3, 0), 6)
   const Type type = n.type_of(x);
