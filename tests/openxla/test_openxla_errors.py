@@ -259,3 +259,12 @@ def test_precision_is_part_of_the_program() -> None:
     assert "precision DEFAULT" in text
     assert "HIGHEST" not in text
     assert not tells
+
+
+@pytest.mark.parametrize("compare", [torch.gt, torch.ge, torch.lt, torch.le])
+def test_complex_numbers_have_no_order(compare: Callable[..., torch.Tensor]) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return compare(x * 2, 0)
+
+    with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+        stator.compile(program, backend="openxla_eval")(torch.ones(3, dtype=torch.complex64))

@@ -19,6 +19,8 @@ Outputs apply_binary(const Call& c, std::string_view op) {
 
 Outputs apply_compare(const Call& c, Compare direction) {
   const DType dtype = c.promoted({"self", "other"});
+  if (is_complex(dtype) && direction != Compare::kEq && direction != Compare::kNe)
+    throw Unsupported{"an order of complex numbers"};  // torch's kernel raises
   return {c.b.compare(direction, c.operand("self", dtype, c.result_dims()),
                       c.operand("other", dtype, c.result_dims()))};
 }
