@@ -30,7 +30,7 @@ def function(n):
 sys.addaudithook(hook)
 plain = function(1)
 alone = len(SEEN)
-compiled = stator.compile(function)
+compiled = stator.compile(function, backend="native")
 for _ in range(3):
     before = len(SEEN)
     assert compiled(1) == plain
