@@ -113,7 +113,7 @@ std::unique_ptr<Entry> CaptureAttempt::make() {
   }
   // A partial's C code reads what it holds before the first frame.
   if (is_partial(function_) && !read_deep(recording_, function_)) {
-    give_up(BreakCode::kUnguardable, "a partial");
+    give_up_broken(BreakCode::kUnguardable);
     return nullptr;
   }
   if (options_.by_structure) know_by_structure(recording_, reinterpret_cast<PyFunctionObject*>(function_));

@@ -6,20 +6,41 @@
 
 #include <c10/util/Exception.h>
 
+#include <cstddef>
+#include <mutex>
+
 namespace stator {
+
+// "Warn always" keeps the mark of a warning that is given once in a process for the real run. It is the
+// process's, and Python code under inference may let another thread infer too: the first sets it, and the
+// last puts it back.
+class WarnAlways {
+ public:
+  WarnAlways() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ > 0) return;
+    before_ = c10::WarningUtils::get_warnAlways();
+    c10::WarningUtils::set_warnAlways(true);
+  }
+  ~WarnAlways() {
+    const std::lock_guard lock(mutex_);
+    if (--users_ == 0) c10::WarningUtils::set_warnAlways(before_);
+  }
+  WarnAlways(const WarnAlways&) = delete;
+  WarnAlways& operator=(const WarnAlways&) = delete;
+
+ private:
+  static inline std::mutex mutex_;
+  static inline size_t users_ = 0;
+  static inline bool before_ = false;
+};
 
 class QuietWarnings final : public c10::WarningHandler {
  public:
-  // "Warn always" keeps the mark of a warning that is given once in a process for the real run.
-  QuietWarnings()
-      : previous_(c10::WarningUtils::get_warning_handler()), always_(c10::WarningUtils::get_warnAlways()) {
+  QuietWarnings() : previous_(c10::WarningUtils::get_warning_handler()) {
     c10::WarningUtils::set_warning_handler(this);
-    c10::WarningUtils::set_warnAlways(true);
   }
-  ~QuietWarnings() override {
-    c10::WarningUtils::set_warnAlways(always_);
-    c10::WarningUtils::set_warning_handler(previous_);
-  }
+  ~QuietWarnings() override { c10::WarningUtils::set_warning_handler(previous_); }
   QuietWarnings(const QuietWarnings&) = delete;
   QuietWarnings& operator=(const QuietWarnings&) = delete;
 
@@ -27,7 +48,7 @@ class QuietWarnings final : public c10::WarningHandler {
 
  private:
   c10::WarningHandler* previous_;
-  bool always_;
+  WarnAlways always_;
 };
 
 }  // namespace stator
