@@ -25,6 +25,11 @@ def used_programs(run: Callable[[], Any]) -> tuple[Any, int]:
     return result, counts["uses"] - before
 
 
+def empty_results(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    empty = x[:0]
+    return empty @ empty.t(), empty * 2, (x[:, :1] + 1).diff(), empty.t().exp(), empty[None].sum(0)
+
+
 def writes_a_view(x: torch.Tensor) -> torch.Tensor:
     x[1:].mul_(2)
     x.t()[0] += 1
@@ -103,6 +108,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         tuple(torch.randn(3, 2, 4, 6, 8).unbind()),
     ),
+    "strides of results without elements": (empty_results, (torch.randn(4, 3),)),
     "no elements": (lambda x: (x * 2, torch.cat([x, x + 1])), (torch.randn(0, 3),)),
     "booleans": (lambda x: (x.any(0), x.all(), x & ~x, x.sum()), (torch.randn(3, 4) > 0,)),
     "an infinite constant": (lambda x: x.masked_fill(x > 0, float("-inf")).softmax(-1), (torch.randn(4, 6),)),

@@ -214,7 +214,8 @@ static bool can_be_guarded(PyObject* object) {
   if (!is_plain_tensor_type(Py_TYPE(object)) && !is_python_subclass(Py_TYPE(object))) return false;
   const at::Tensor& tensor = THPVariable_Unpack(object);
   // In this order: such a tensor calls code of its class's for its layout.
-  return !tensor.unsafeGetTensorImpl()->is_python_dispatch() && tensor.layout() == c10::kStrided;
+  return !tensor.unsafeGetTensorImpl()->is_python_dispatch() && tensor.layout() == c10::kStrided &&
+         !tensor.is_quantized();
 }
 
 void note_offset_read(const at::Tensor& tensor) { *offset_read(tensor) = true; }

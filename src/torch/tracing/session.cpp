@@ -149,6 +149,10 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
     lifted_.erase(found);
     raise_break(BreakCode::kTensorLayout, "a tensor whose dimensions have names");
   }
+  if (real.is_quantized()) {
+    lifted_.erase(found);
+    raise_break(BreakCode::kTensorLayout, "a quantized tensor");
+  }
   std::string text = source;
   if (text.empty() && source_of) text = source_of(real).value_or("");
   const std::string input_name = name.empty() ? "lifted_" + std::to_string(inputs.size()) : name;

@@ -211,6 +211,8 @@ Tracer* as_tracer(const at::TensorBase& tensor) {
 }
 
 at::Tensor make_tracer(const TensorMeta& meta, Tracer::Identity identity, bool requires_grad, bool leaf) {
+  // A tracer has no quantizer: it would not answer `is_quantized` and `q_scale()` as the tensor does.
+  if (c10::isQIntType(meta.dtype)) raise_break(BreakCode::kTensorLayout, "a quantized tensor");
   at::Tensor tensor = at::detail::make_tensor<Tracer>(meta, identity, c10::InferenceMode::is_enabled());
   if (requires_grad) {
     if (leaf) {

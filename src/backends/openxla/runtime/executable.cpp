@@ -6,6 +6,7 @@
 #include <torch/csrc/utils/pybind.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "backends/openxla/emit/border.h"
@@ -31,9 +32,12 @@ Border border_of(const ir::Graph& graph, ir::ValueId id) {
   }
   border.result_strides = border.strides;
   const auto recorded = graph.strides(id);
-  bool compact = order == range(0, static_cast<int64_t>(order.size()));
+  const bool empty = std::ranges::find(border.sizes, 0) != border.sizes.end();
+  // What XLA gives has eager's strides already: of an empty tensor it counts them otherwise.
+  bool compact = !empty && order == range(0, static_cast<int64_t>(order.size()));
   for (size_t i = 0; i < recorded.size(); ++i) {
-    if (border.sizes[i] != 1 || recorded[i].is_expr()) continue;
+    // Strides that lead nowhere: what eager kernels make of them says nothing of the memory.
+    if ((border.sizes[i] != 1 && !empty) || recorded[i].is_expr()) continue;
     compact = compact && recorded[i].number() == border.strides[i];
     border.result_strides[i] = recorded[i].number();
   }
