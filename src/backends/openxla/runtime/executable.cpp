@@ -137,6 +137,19 @@ Ref<> explained_result(const Runtime& runtime, PyObject* result) {
   throw py::error_already_set();
 }
 
+// Without streams: in a build that links libstdc++ statically, as some distributions' compilers do beside
+// torch's own copy, the two disagree about locales.
+std::string type_text(at::ScalarType type, at::IntArrayRef sizes) {
+  std::string text = std::string(c10::toString(type)) + "[";
+  for (size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : "") + std::to_string(sizes[i]);
+  return text + "]";
+}
+
+[[noreturn]] void refuse(size_t input, const std::string& is, const std::string& compiled_for) {
+  throw std::invalid_argument("input " + std::to_string(input) + " of an XLA program is " + is +
+                              ", compiled for " + compiled_for);
+}
+
 at::Tensor tensor_of(PyObject* capsule, const Border& border) {
   auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
   if (!managed) throw py::error_already_set();
@@ -187,17 +200,9 @@ Executable::~Executable() {
 Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
   const Border& border = inputs_[i];
   if (tensor.scalar_type() != border.dtype || tensor.sizes() != border.sizes) {
-    std::ostringstream message;
-    message << "input " << i << " of an XLA program is " << tensor.scalar_type() << tensor.sizes()
-            << ", compiled for " << border.dtype << at::IntArrayRef(border.sizes);
-    throw std::invalid_argument(message.str());
+    refuse(i, type_text(tensor.scalar_type(), tensor.sizes()), type_text(border.dtype, border.sizes));
   }
-  if (tensor.device() != runtime_.place) {
-    std::ostringstream message;
-    message << "input " << i << " of an XLA program is on " << tensor.device() << ", compiled for "
-            << runtime_.place;
-    throw std::invalid_argument(message.str());
-  }
+  if (tensor.device() != runtime_.place) refuse(i, "on " + tensor.device().str(), runtime_.place.str());
   Kept& kept = kept_[i];
   const bool shared = lies_as(tensor, border);
   if (shared) {
