@@ -100,6 +100,10 @@ struct Argument {
   ArgumentPath path() const;
   // A call may be refused for it.
   bool is_compared() const { return kind != Kind::unread || not_none; }
+  // Another one of its kind may have a finalizer, or hold what has one.
+  bool may_die_aloud() const {
+    return kind != Kind::tensor && kind != Kind::constant && kind != Kind::number && kind != Kind::immutable;
+  }
   // The capture is over.
   void forget_call();
 

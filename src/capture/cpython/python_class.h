@@ -10,8 +10,20 @@
 
 namespace stator::cpython {
 
-// Made by a class statement. C code makes classes on the heap as well, whose instances have a destructor and
-// fields of their own.
+// Whether instances have no more room than those of the base, and than what a class statement adds to it: the
+// slots, a dictionary and weak references. C code makes classes on the heap as well, with fields of its own.
+inline bool adds_no_fields(const PyTypeObject* type) {
+  const PyTypeObject* base = type->tp_base;
+  if (base == nullptr) return true;
+  PyObject* slots = reinterpret_cast<const PyHeapTypeObject*>(type)->ht_slots;
+  Py_ssize_t words = slots != nullptr ? PyTuple_GET_SIZE(slots) : 0;
+  if (type->tp_dictoffset != 0 && base->tp_dictoffset == 0) words++;
+  if (type->tp_weaklistoffset != 0 && base->tp_weaklistoffset == 0) words++;
+  return type->tp_basicsize - base->tp_basicsize <= words * static_cast<Py_ssize_t>(sizeof(PyObject*));
+}
+
+// Made by a class statement. Most classes that C code makes have a destructor of their own, and all others
+// fields (`_random.Random`).
 inline bool is_python_class(const PyTypeObject* type) {
   static const destructor of_python_classes = [] {
     auto module = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
@@ -21,7 +33,7 @@ inline bool is_python_class(const PyTypeObject* type) {
                                                   : nullptr;
   }();
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && of_python_classes != nullptr &&
-         type->tp_dealloc == of_python_classes;
+         type->tp_dealloc == of_python_classes && adds_no_fields(type);
 }
 
 // Whether a member descriptor is that of a name in __slots__, which anybody may write.

@@ -103,6 +103,12 @@ PyObject* leave_to_cpython(PyThreadState* thread, Frame* frame) {
   return result;
 }
 
+// The exception that a frame handles, or the one that called it.
+[[maybe_unused]] const PyObject* handled_now(const PyThreadState* thread) {
+  const PyObject* const exception = thread->exc_info->exc_value;
+  return exception != Py_None ? exception : nullptr;
+}
+
 // nullptr where there is none, also once the frame has put it into a cell.
 PyObject* first_argument(Frame* frame) {
   if (frame->code->co_argcount > 0) return frame->localsplus[0];
@@ -152,7 +158,7 @@ PyObject* run(PyThreadState* thread, Frame* const entry, bool raise_at_entry, co
   [[maybe_unused]] typename How::Budgets budgets;
   [[maybe_unused]] bool look = false;  // a segment may begin here
   [[maybe_unused]] std::vector<Frame*> inner;
-  [[maybe_unused]] const PyObject* const handled = thread->exc_info->exc_value;  // by the caller
+  [[maybe_unused]] const PyObject* const handled = handled_now(thread);  // by the caller
 
   thread_context.evaluators++;
   statistics.frames++;
@@ -362,30 +368,30 @@ back_in_caller:
 
   [[maybe_unused]] look_for_segment : look = false;
   if constexpr (How::kServesSegments) {
-    // A handler of the program's runs natively: the exception is no value of a segment.
-    if (thread->exc_info->exc_value == handled) {
-      cpython::give_stack(frame, sp);
-      inner.clear();
-      const FrameSegments::Answer answer = segmented->segments.serve(thread, frame, *ip, &result, inner);
-      sp = cpython::take_stack(frame);
-      switch (answer) {
-        case FrameSegments::Answer::none:
-          break;
-        case FrameSegments::Answer::given_up:
-          goto hand_over;
-        case FrameSegments::Answer::returned:
-          if (result == nullptr) goto leave_by_error;  // its traceback is there
-          while (sp > cpython::stack_base(frame)) {
-            PyObject* const dropped = POP();
-            Py_XDECREF(dropped);
-          }
-          goto end_frame;
-        case FrameSegments::Answer::moved_on:
-          look = true;
-          goto enter_moved;
-        case FrameSegments::Answer::moved:
-          goto enter_moved;
-      }
+    cpython::give_stack(frame, sp);
+    inner.clear();
+    const FrameSegments::Answer answer = segmented->segments.serve(thread, frame, *ip, &result, inner);
+    sp = cpython::take_stack(frame);
+    switch (answer) {
+      case FrameSegments::Answer::none:
+        break;
+      case FrameSegments::Answer::given_up:
+        goto hand_over;
+      case FrameSegments::Answer::returned:
+        if (result == nullptr) {                            // its traceback is there
+          if (handled_now(thread) != handled) goto unwind;  // a handler of the frame's has to end
+          goto leave_by_error;
+        }
+        while (sp > cpython::stack_base(frame)) {
+          PyObject* const dropped = POP();
+          Py_XDECREF(dropped);
+        }
+        goto end_frame;
+      case FrameSegments::Answer::moved_on:
+        look = true;
+        goto enter_moved;
+      case FrameSegments::Answer::moved:
+        goto enter_moved;
     }
     look = code->is_break(ip);
   }

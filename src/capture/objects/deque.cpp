@@ -27,7 +27,8 @@ class WrittenDeque : public Written {
 
   bool put_back() const override {
     const auto cleared = Ref<>::steal(PyObject_CallMethod(object.get(), "clear", nullptr));
-    return cleared && Ref<>::steal(PyObject_CallMethod(object.get(), "extend", "O", entry.get()));
+    static PyObject* const extend = PyUnicode_InternFromString("extend");
+    return cleared && Ref<>::steal(PyObject_CallMethodOneArg(object.get(), extend, entry.get()));
   }
   bool is_as_before() const override { return true; }
 

@@ -4,6 +4,8 @@
 // Each opcode is listed: one that is new does not compile.
 #include "capture/recording/argument_operands.h"
 
+#include <algorithm>
+
 #include "capture/bytecode/arguments.h"
 #include "capture/cpython/exported.h"
 #include "capture/recording/argument_reads.h"
@@ -241,13 +243,11 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     case CONVERT_VALUE:
     case YIELD_VALUE:
     case PUSH_EXC_INFO:
-    case POP_EXCEPT:
       return read_top(recording, sp, 1);
     case BINARY_OP:
     case COMPARE_OP:
     case FORMAT_WITH_SPEC:
     case SEND:
-    case CHECK_EXC_MATCH:
     case IMPORT_NAME:
     case MATCH_KEYS:
       return read_top(recording, sp, 2);
@@ -256,15 +256,22 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     case CLEANUP_THROW:
       return read_top(recording, sp, 3);
     case STORE_SLICE:
-    case WITH_EXCEPT_START:
       return read_top(recording, sp, 4);
+    // Exceptions that the frame held before are not looked at: each time it is another one.
+    case POP_EXCEPT:
+      return true;
+    case CHECK_EXC_MATCH:
+      return is_unread_exception(sp[-2]) || read_top(recording, sp, 2);
+    case WITH_EXCEPT_START:
+      return is_unread_exception(sp[-1]) || read_top(recording, sp, 4);
     case RERAISE:
-      return read_top(recording, sp, argument + 1);
+      return is_unread_exception(sp[-1]) || read_top(recording, sp, argument + 1);
+    case RAISE_VARARGS:
+      return std::any_of(sp - argument, sp, is_unread_exception) || read_top(recording, sp, argument);
     case FORMAT_VALUE:
       return read_top(recording, sp, has_format_spec(argument) ? 2 : 1);
     case BUILD_STRING:
     case BUILD_SLICE:
-    case RAISE_VARARGS:
       return read_top(recording, sp, argument);
     case BUILD_SET:
       for (int i = 1; i <= argument; i++) {

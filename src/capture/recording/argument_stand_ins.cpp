@@ -139,8 +139,15 @@ Ref<> symbol_for(Recording& recording, Argument& argument) {
   return std::move(symbol.stands);
 }
 
+// It keeps the locals of frames, and nobody may keep it. Nor is one that is caught ever the same again.
+bool holds_frames(PyObject* value) {
+  return PyTraceBack_Check(value) || PyFrame_Check(value) ||
+         (PyExceptionInstance_Check(value) && Ref<>::steal(PyException_GetTraceback(value)));
+}
+
 bool stand_for_object(Recording& recording, Argument& argument) {
   PyObject* const value = argument.real;
+  if (holds_frames(value)) return stop(recording, BreakCode::kFrameIntrospection, argument.name());
   argument.kind = Kind::object;
   argument.expected.object = value;
   argument.object_type = Py_TYPE(value);
@@ -149,9 +156,6 @@ bool stand_for_object(Recording& recording, Argument& argument) {
   const std::string name = argument.name();
   if (!argument.weak) {
     PyErr_Clear();
-    // It keeps the locals of frames, and nobody may keep it.
-    if (PyTraceBack_Check(value) || PyFrame_Check(value))
-      return stop(recording, BreakCode::kFrameIntrospection, name);
     argument.kept = Ref<>::share(value);
   }
   pin(recording, value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name.c_str()))});

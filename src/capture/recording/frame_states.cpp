@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "capture/cpython/finalizers.h"
 #include "capture/engine/engine.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/substitutes.h"
+#include "capture/recording/unread_value.h"
 
 namespace stator {
 
@@ -27,9 +29,10 @@ static bool is_plain(const Frame* frame) {
 
 // CPython alone can suspend a generator and end it; what runs in a capture is a copy of its frame.
 static bool leaves_generator(const Frame& frame, const Instruction& instruction) {
-  if (!(frame.code->co_flags & CO_GENERATOR)) return false;
+  if (!(frame.code->co_flags & kMakesObject)) return false;
   switch (instruction.opcode) {
     case Opcode::YIELD_VALUE:
+    case Opcode::ASYNC_GEN_WRAP:
     case Opcode::SEND:
     case Opcode::RETURN_VALUE:
     case Opcode::RETURN_CONST:
@@ -113,6 +116,25 @@ static bool pass_end(Recording& recording, const Instruction& instruction, Frame
   return stop(recording, BreakCode::kInternal, "the end of a segment");
 }
 
+bool leave_handler(Recording& recording, PyObject*& previous) {
+  SegmentEnd& end = recording.end;
+  PyObject* const ended = handled_now();
+  const Argument* const argument = argument_of(previous);
+  if (ended == nullptr || ended != end.handled || argument == nullptr || end.handled_behind)
+    return stop(recording, BreakCode::kException, "a handler ends that is not the one the capture began in");
+  if (cpython::dies_aloud(ended, Py_REFCNT(ended)))
+    return stop(recording, BreakCode::kFinalizer, "an exception dies, and what only it holds");
+  end.handled_behind = Ref<>::share(previous);
+  Py_SETREF(previous, Py_NewRef(argument->real));
+  end.handled = previous != Py_None ? previous : nullptr;
+  return true;
+}
+
+bool handles_own_exception(const Recording& recording) {
+  PyObject* const now = handled_now();
+  return now == nullptr ? !recording.handles_at_entry : now != recording.end.handled;
+}
+
 bool note_place(Recording& recording, const Instruction& instruction, Frame* frame, PyObject** sp) {
   SegmentEnd& end = recording.end;
   if (end.evaluators == 0) {
@@ -120,8 +142,8 @@ bool note_place(Recording& recording, const Instruction& instruction, Frame* fra
     end.handled = handled_now();
   }
   // What happens in a handler belongs to the instruction that raised: the exception is no value of a segment.
-  const bool begins_handler =
-      instruction.opcode == Opcode::PUSH_EXC_INFO || instruction.opcode == Opcode::RERAISE;
+  const bool begins_handler = instruction.opcode == Opcode::PUSH_EXC_INFO ||
+                              (instruction.opcode == Opcode::RERAISE && !is_unread_exception(sp[-1]));
   if (end.passed && thread_context.evaluators == end.evaluators && begins_handler)
     return stop(recording, BreakCode::kException, "the instruction at the end of a segment raises");
   const bool leaves =

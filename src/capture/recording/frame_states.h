@@ -18,6 +18,9 @@ namespace stator {
 
 struct Recording;
 
+// Flags of code whose calls make an object that runs it, from one yield to the next.
+inline constexpr int kMakesObject = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+
 // A frame of the program as it stands before an instruction.
 struct FrameState {
   Ref<> function;
@@ -38,11 +41,13 @@ struct SegmentEnd {
   ProgramPlace now;             // the instruction that runs
   ProgramPlace raised;          // the last one that raised an exception
   int evaluators = 0;           // the loop's depth, among activations of the interpreter
-  PyObject* handled = nullptr;  // the exception that its caller is handling; only compared
-  size_t number = SIZE_MAX;     // the capture ends before this instruction
-  bool behind = false;          // or behind it, if the domain can give its result as that of the graph
-  bool passed = false;          // it runs: the capture ends before the next one
-  ptrdiff_t unit = 0;           // of that instruction
+  PyObject* handled = nullptr;  // the exception that is handled where it began; only compared
+  // That handler has ended: what is handled from then on, which the frame held. Nothing: it goes on.
+  Ref<> handled_behind;
+  size_t number = SIZE_MAX;  // the capture ends before this instruction
+  bool behind = false;       // or behind it, if the domain can give its result as that of the graph
+  bool passed = false;       // it runs: the capture ends before the next one
+  ptrdiff_t unit = 0;        // of that instruction
   bool reached = false;
   std::vector<FrameState> frames;             // then: outermost first
   const cpython::Frame* looked_at = nullptr;  // the frame of the last instruction
@@ -55,6 +60,12 @@ struct SegmentEnd {
 //
 // Before each instruction. False: the capture has come to its end, or its frames cannot be taken there.
 bool note_place(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+
+// The handler ends in which the frame stands that the capture took up. In `previous` lies what stands for the
+// exception that was handled around it; it gives way to that. False: stopped.
+bool leave_handler(Recording& recording, PyObject*& previous);
+// Whether the exception that is handled was raised in the capture.
+bool handles_own_exception(const Recording& recording);
 
 }  // namespace stator
 

@@ -9,12 +9,14 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/context_managers.h"
 #include "capture/recording/custom_gradients.h"
+#include "capture/recording/frame_states.h"
 #include "capture/recording/imports.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/native_callbacks.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/results.h"
+#include "capture/recording/unread_value.h"
 
 namespace stator::steps {
 
@@ -235,16 +237,36 @@ bool call_intrinsic(const InstructionAt& at) {
   return stops(at);
 }
 
+// One that the frame held where the capture took it up: what it is, nobody asks.
+static bool is_own_exception(const InstructionAt& at, int operand) {
+  return !is_unread_exception(at.top(operand)) ||
+         stop(at.recording, BreakCode::kException, "an exception that was raised before");
+}
+
+bool match_exception(const InstructionAt& at) { return is_own_exception(at, 2); }
+
+// Of the handler in which the capture began: what was handled around it is handled again.
+bool end_handler(const InstructionAt& at) {
+  return !is_unread(at.top(1)) || leave_handler(at.recording, at.top(1));
+}
+
 // An exception that existed before gets a traceback and a context by being raised: a write that is not
 // journaled.
 bool raise(const InstructionAt& at) {
-  if (at.argument() == 0) return true;  // the one that is handled, again
+  if (at.argument() == 0) {  // the one that is handled, again
+    return handles_own_exception(at.recording) ||
+           stop(at.recording, BreakCode::kException, "an exception that was handled before is raised again");
+  }
+  for (int i = 1; i <= at.argument(); i++) {
+    if (!is_own_exception(at, i)) return false;
+  }
   PyObject* const raised = at.top(at.argument());
   if (PyType_Check(raised)) return read_class(at.recording, raised) && read_contents(at.recording, raised);
   return !is_pinned(at.recording, raised) || before_write(at.recording, raised, "the traceback");
 }
 
 bool reraise(const InstructionAt& at) {
+  if (!is_own_exception(at, 1)) return false;
   return !is_pinned(at.recording, at.top(1)) || before_write(at.recording, at.top(1), "the traceback");
 }
 
@@ -256,6 +278,7 @@ bool enter_context(const InstructionAt& at) {
 // The context manager is told of an exception with its traceback, which the run has made: raising an
 // exception that existed before ends the capture.
 bool leave_by_error(const InstructionAt& at) {
+  if (!is_own_exception(at, 1)) return false;
   PyObject* const exception = at.top(1);
   if (is_pinned(at.recording, exception)) return true;
   const auto traceback = Ref<>::steal(PyException_GetTraceback(exception));

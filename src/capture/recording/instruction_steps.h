@@ -87,6 +87,8 @@ bool call(const InstructionAt& at);
 bool call_intrinsic(const InstructionAt& at);
 bool raise(const InstructionAt& at);
 bool reraise(const InstructionAt& at);
+bool match_exception(const InstructionAt& at);
+bool end_handler(const InstructionAt& at);
 bool enter_context(const InstructionAt& at);
 bool leave_by_error(const InstructionAt& at);
 bool import_name(const InstructionAt& at);

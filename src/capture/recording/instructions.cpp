@@ -26,7 +26,10 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
   recording.pause.reset();
   if (recording.stopped.happened()) return stop(recording, *recording.stopped.code);
   if (!recording.pending.empty() && !take_pending(recording, sp)) return false;
-  if (recording.arguments.are_lazy && !read_operands(recording, instruction, frame, sp)) return false;
+  // What runs natively reads for itself.
+  const bool runs_natively = recording.instructions == recording.end.number && !recording.end.behind;
+  if (!runs_natively && recording.arguments.are_lazy && !read_operands(recording, instruction, frame, sp))
+    return false;
   if (!recording.cached.followed.empty() && !recording.cached.settle(frame, recording.journal.writes(), sp))
     return stop(recording, BreakCode::kSymbolicNumber,
                 "a function with a cache writes to an object that existed before");

@@ -81,6 +81,11 @@ bool prepare_unread_values() { return unread_type.tp_dict != nullptr || PyType_R
 
 bool is_unread(PyObject* object) { return object != nullptr && Py_TYPE(object) == &unread_type; }
 
+bool is_unread_exception(PyObject* object) {
+  const Argument* argument = is_unread(object) ? argument_of(object) : nullptr;
+  return argument != nullptr && !argument->stands && PyExceptionInstance_Check(argument->real);
+}
+
 Ref<> make_unread(Argument* argument) {
   auto* made = PyObject_New(UnreadValue, &unread_type);
   if (made == nullptr) return {};

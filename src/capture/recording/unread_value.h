@@ -15,6 +15,8 @@ struct Argument;
 // False with an error set.
 bool prepare_unread_values();
 bool is_unread(PyObject* object);
+// It is an exception that existed before the capture: each run has another one, so nobody may ask for it.
+bool is_unread_exception(PyObject* object);
 Ref<> make_unread(Argument* argument);
 // One for all items of a container that were not asked for. It belongs to no argument.
 PyObject* unread_item();  // borrowed

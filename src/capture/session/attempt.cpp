@@ -34,7 +34,7 @@ class CaptureScope {
   explicit CaptureScope(Recording& recording)
       : context_(thread_context),
         mode_(context_.change_mode(Mode::capture)),
-        handled_(Ref<>::steal(PyErr_GetHandledException())) {
+        handled_(Ref<>::share(PyThreadState_Get()->exc_info->exc_value)) {
     context_.recording = &recording;
     Engine::get().capturing = true;
     Engine::get().acquire_hook();
@@ -53,7 +53,7 @@ class CaptureScope {
  private:
   ThreadContext& context_;
   Mode mode_;
-  Ref<> handled_;  // the exception that the caller is handling
+  Ref<> handled_;  // the exception that the caller is handling, or the generator that is taken up
   ContextCopy context_copy_;
   CollectionPause no_collection_;
 };
@@ -288,20 +288,23 @@ bool CaptureAttempt::run_function() {
   return true;
 }
 
-// What the frame held and lets go dies in the middle of the segment, and would run code there.
+// What the frame held and lets go dies in the middle of the segment, and would run code there. Each run asks
+// again of what may be another object then.
 bool CaptureAttempt::keeps_finalizers() {
   if (call_.place == nullptr) return true;
-  for (const auto& argument : recording_.arguments.roots) {
-    constexpr Py_ssize_t kFrameAndArgument = 2;
-    if (!cpython::dies_aloud(argument->real, kFrameAndArgument)) continue;
+  for (size_t i = 0; i < recording_.arguments.roots.size(); i++) {
+    const auto& argument = recording_.arguments.roots[i];
     const auto holds = [&](const FrameState& frame) {
       return std::any_of(frame.slots.begin(), frame.slots.end(), [&](const Ref<>& slot) {
         return slot && (slot.get() == argument->placeholder.get() || slot.get() == argument->stands.get());
       });
     };
     const std::vector<FrameState>& frames = recording_.end.frames;
-    if (!std::any_of(frames.begin(), frames.end(), holds))
+    if (std::any_of(frames.begin(), frames.end(), holds)) continue;
+    constexpr Py_ssize_t kFrameAndArgument = 2;
+    if (cpython::dies_aloud(argument->real, kFrameAndArgument))
       return stop(recording_, BreakCode::kFinalizer, "a variable with a finalizer is dropped");
+    if (argument->may_die_aloud()) entry_->dropped_.push_back(i);
   }
   return true;
 }
@@ -317,6 +320,10 @@ bool CaptureAttempt::describe_results() {
   } else if (described) {
     entry_->result_ = description.add(result_.get());
     described = entry_->result_ != Description::kStopped;
+  }
+  if (described && recording_.end.handled_behind) {
+    entry_->handled_behind_ = description.add(recording_.end.handled_behind.get());
+    described = entry_->handled_behind_ != Description::kStopped;
   }
   if (!described || !entry_->effects_.describe(description))
     return give_up(BreakCode::kUnguardable, "the result");

@@ -58,8 +58,6 @@ struct FrameArguments {
 
 }  // namespace
 
-static constexpr int kMakesObject = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-
 // Looks at the frame itself: this is asked for every Python call below a break.
 bool CalleeCaptures::wants(const Frame* frame) const {
   if (every_) return true;
@@ -247,17 +245,16 @@ bool CalleeCaptures::run_in_segments(PyThreadState* thread, Frame* frame, OfCode
   return true;
 }
 
-// Between two of its yields, which end a segment.
+// Of a generator or coroutine, between two of its yields, which end a segment.
 bool CalleeCaptures::serve_resumed(PyThreadState* thread, Frame* frame, PyObject** result) {
   constexpr int kPatience = 8;
   const PyCodeObject* code = frame->code;
   const auto is_tensor = [&](PyObject* value) { return value != nullptr && domain_.is_tensor(value); };
   const bool holds_tensor =
       every_ || std::any_of(frame->localsplus, frame->localsplus + frame->stacktop, is_tensor);
-  if ((code->co_flags & kMakesObject) != CO_GENERATOR || !(code->co_flags & CO_OPTIMIZED) || !holds_tensor ||
+  if (!(code->co_flags & kMakesObject) || !(code->co_flags & CO_OPTIMIZED) || !holds_tensor ||
       !PyFunction_Check(frame->function) || mark_of(frame->function).mark == Mark::skipped ||
-      cpython::python_recursion(thread) <= 0 || decoded_code(frame->code) == nullptr ||
-      Ref<>::steal(PyErr_GetHandledException()))
+      cpython::python_recursion(thread) <= 0 || decoded_code(frame->code) == nullptr)
     return false;
   try {
     const std::shared_ptr<OfCode> of = find(frame->code);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/finalizers.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
 #include "capture/session/attempt.h"
@@ -142,6 +143,12 @@ bool Entry::has_keywords(const Call& call) const {
          PyObject_RichCompareBool(call.keywords, keywords_.get(), Py_EQ) == 1;
 }
 
+// What dies with the exception that is handled runs code in the middle of the run.
+static bool handled_dies_aloud() {
+  const auto handled = Ref<>::steal(PyErr_GetHandledException());
+  return handled && cpython::dies_aloud(handled.get(), Py_REFCNT(handled.get()));
+}
+
 bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, std::string* failed) {
   values.tensors.assign(tensors_, nullptr);
   values.containers.clear();
@@ -157,6 +164,10 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   PyThreadState* const thread = PyThreadState_Get();
   if (cpython::python_recursion(thread) < levels_) return fail("the recursion limit is far away");
   if (snapshot_ && !snapshot_->has_room(thread)) return fail("there is room for the frames at the break");
+  if (handled_behind_ && handled_dies_aloud()) return fail("the exception that is handled has no finalizer");
+  const auto drops_aloud = [&](size_t i) { return cpython::dies_aloud(call.arguments[i], /*holders=*/1); };
+  if (std::any_of(dropped_.begin(), dropped_.end(), drops_aloud))
+    return fail("a variable with a finalizer is dropped");
   if (domain.modes() != modes_) return fail(std::string("the ") + domain.modes_in_words() + " are the same");
   for (Py_ssize_t i = 0; i < total; i++) {
     const Argument& argument = *arguments_[static_cast<size_t>(i)];
@@ -248,6 +259,10 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
   if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
       !effects_.apply(values.made, call.arguments))
     return nullptr;
+  if (handled_behind_) {
+    PyObject* const handled = values.made[*handled_behind_].get();
+    PyErr_SetHandledException(handled != Py_None ? handled : nullptr);
+  }
   return snapshot_ ? nullptr : values.made[result_].release();
 }
 
