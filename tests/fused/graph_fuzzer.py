@@ -7,6 +7,7 @@ in place now and then, and returns some of what it made.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from cuda_emulator import emulated
 from fused_checks import difference
 
 SHAPES = [(4, 6, 8), (3, 5), (2, 1, 7), (16,), (4, 1, 8), (1, 6, 8), (2, 3, 4, 5), (33, 17)]
@@ -71,6 +73,8 @@ VIEWS: list[Callable[[Tensor], Tensor]] = [
     lambda x: x.flatten(),
     lambda x: x.reshape(-1),
     lambda x: x.expand(2, *x.shape),
+    lambda x: x.unsqueeze(1).expand(-1, 2, *x.shape[1:]).reshape(-1, *x.shape[1:]) if x.dim() else x,
+    lambda x: torch.cat((-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]), -1) if x.dim() else x,
     lambda x: x.select(0, 0) if x.dim() > 1 else x,
     lambda x: x.contiguous(),
     lambda x: F.dropout(x, 0.5, training=False),
@@ -85,6 +89,8 @@ BINARY: list[Callable[[Tensor, Tensor], Tensor]] = [
     torch.minimum,
     lambda a, b: torch.where(a > b, a, b) if a.dtype == b.dtype else a + b,
     lambda a, b: torch.add(a, b, alpha=0.5),
+    lambda a, b: torch.cat([a, b], -1) if a.shape == b.shape and a.dim() else a - b,
+    lambda a, b: torch.cat([-b, a * 2, b], 0) if a.shape == b.shape and a.dim() else a + b,
     lambda a, b: a.masked_fill(b > 0, -1.0) if a.dim() >= b.dim() else a * b,
 ]
 WRITES: list[Callable[[Tensor], Any]] = [
@@ -156,11 +162,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--cuda", action="store_true", help="kernels for CUDA, emulated on the CPU")
     options = parser.parse_args()
     failed = 0
     for seed in range(options.start, options.start + options.count):
         stator.reset()
-        if text := failure(seed):
+        with emulated() if options.cuda else contextlib.nullcontext():
+            text = failure(seed)
+        if text:
             failed += 1
             print(f"seed {seed}: {text}", flush=True)
     print(f"{options.count} programs, {failed} differ")

@@ -1,11 +1,16 @@
 // src/backends/cuda_graphs/graphed_program.cpp: what the recorder must know of a graph.
 #include "backends/cuda_graphs/graphed_program.h"
 
+#include <algorithm>
+
 #include "backends/cuda_graphs/recordable.h"
 #include "backends/cuda_graphs/recorded_ranges.h"
+#include "core/ir/effects.h"
 
 namespace stator::cuda_graphs {
 namespace {
+
+constexpr int64_t kLarge = 4 << 20;  // bytes
 
 GraphFacts facts_of(const Session& session, const std::vector<native::Scheduled>& schedule) {
   const ir::Graph& graph = session.graph;
@@ -21,6 +26,7 @@ GraphFacts facts_of(const Session& session, const std::vector<native::Scheduled>
   for (const native::Scheduled& scheduled : schedule) {
     if (scheduled.in_range) continue;
     if (scheduled.step) {
+      if (scheduled.step->keeps_nothing) continue;
       for (uint32_t value : scheduled.step->uses) facts.is_used_outside[value] = 1;
     } else {
       graph.for_each_use(graph.nodes()[scheduled.node],
@@ -30,12 +36,46 @@ GraphFacts facts_of(const Session& session, const std::vector<native::Scheduled>
   return facts;
 }
 
+// Zero where sizes are not known.
+int64_t bytes_of(const ir::Graph& graph, ir::ValueId id) {
+  int64_t bytes = static_cast<int64_t>(c10::elementSize(static_cast<c10::ScalarType>(graph.value(id).dtype)));
+  for (shape::Dim size : graph.sizes(id)) bytes *= size.is_expr() ? 0 : size.number();
+  return bytes;
+}
+
+// The last work makes large results in memory of the caller's: to launch it by itself costs less than to copy
+// them out of a recording.
+void leave_out_large_results(const ir::Graph& graph, std::vector<native::Scheduled>& schedule) {
+  const auto is_large_output = [&](ir::ValueId id) {
+    return std::ranges::find(graph.outputs(), id) != graph.outputs().end() && graph.value(id).is_tensor() &&
+           graph.value(id).alias == ir::AliasKind::kFresh && bytes_of(graph, id) >= kLarge;
+  };
+  for (size_t i = schedule.size(); i-- > 0;) {
+    native::Scheduled& last = schedule[i];
+    if (!last.in_range) return;
+    if (last.step) {
+      if (!last.step->keeps_nothing || last.step->makes.empty()) return;
+      for (uint32_t value : last.step->makes) {
+        if (!is_large_output(ir::ValueId{value})) return;
+      }
+    } else {
+      const ir::Node& node = graph.nodes()[last.node];
+      if (node.output_count == 0 || !ir::effects_of(graph, node).repeatable()) return;
+      for (ir::ValueId id : ir::Graph::outputs(node)) {
+        if (!is_large_output(id)) return;
+      }
+    }
+    last.in_range = false;
+  }
+}
+
 }  // namespace
 
 native::Program make_program(const Session& session, std::vector<native::Scheduled> schedule) {
   const c10::DeviceType type = emulates_on_cpu() ? c10::DeviceType::CPU : c10::DeviceType::CUDA;
   const auto device = mark_recordable(session.graph, type, schedule);
   if (!device) return native::Program(session.graph, std::move(schedule));
+  leave_out_large_results(session.graph, schedule);
   GraphFacts facts = facts_of(session, schedule);
   native::Program program(session.graph, std::move(schedule));
   program.run_ranges_by(std::make_shared<RecordedRanges>(program.plain(), std::move(facts), *device));

@@ -22,6 +22,8 @@ class Step {
   virtual void run(std::vector<c10::IValue>& values, const shape::Bindings& bindings) const = 0;
 
   std::vector<uint32_t> uses, makes;
+  bool keeps_nothing =
+      false;  // what it makes is memory of its own, and nothing of what it reads stays with it
 };
 
 // What a run does at one place: a node of the graph, or a step.

@@ -6,6 +6,7 @@
 #include "backends/fused/kernel/cuda_text.h"
 #include "backends/fused/kernel/llvm_text.h"
 #include "backends/fused/plan/plan.h"
+#include "backends/fused/rewrite/rewrite.h"
 #include "core/ir/parse.h"
 #include "torch/operators/operator_table.h"
 
@@ -18,7 +19,9 @@ py::list fused_kernels(const std::string& text, const std::string& language) {
   if (!graph) throw py::value_error("graph text " + graph.error().text());
   if (language != "cuda" && language != "llvm") throw py::value_error("language is 'cuda' or 'llvm'");
   py::list kernels;
-  for (const fused::KernelPlan& plan : fused::make_plan(*graph).kernels) {
+  const auto written_in = language == "llvm" ? fused::Language::llvm : fused::Language::cuda;
+  const ir::Graph rewritten = fused::rewritten(*graph, written_in);
+  for (const fused::KernelPlan& plan : fused::make_plan(rewritten, written_in).kernels) {
     if (language == "llvm") {
       kernels.append(fused::llvm_text(plan.kernel, "KERNEL"));
       continue;

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from stator.backends.fused.kernels import Kernels, OnlyOne
@@ -10,6 +11,9 @@ text_log = logging.getLogger("stator.fused.llvm")
 
 counts = {"kernels": 0, "uses": 0, "seconds": 0.0}
 """Since the process began: kernels compiled, kernels that graphs use, the time that LLVM took."""
+
+cuda_emulator: Callable[..., int] | None = None
+"""Tests set it to run the kernels for CUDA on the CPU (tests/fused/cuda_emulator.py)."""
 
 
 def addresses_of(prelude: str, texts: list[str]) -> list[int] | None:

@@ -187,6 +187,8 @@ std::string term_text(const Term& term, Type from, const std::string& a, const s
       return function_text(type, "trunc", a);
     case Op::sqrt:
       return function_text(type, "sqrt", a);
+    case Op::rsqrt:
+      return function_text(type, "rsqrt", a);
     case Op::exp:
       return function_text(type, "exp", a);
     case Op::log:
@@ -199,6 +201,7 @@ std::string term_text(const Term& term, Type from, const std::string& a, const s
       return is_boolean ? a + " || " + b : binary(type, a, "+", b);
     case Op::load:
     case Op::row_size:
+    case Op::index:
       break;
   }
   (void)from;
@@ -208,6 +211,10 @@ std::string term_text(const Term& term, Type from, const std::string& a, const s
 // 16-bit floats without CUDA's headers: NVRTC has none.
 std::string cuda_prelude() {
   return R"(
+template <class Element, int count>
+struct __align__(sizeof(Element) * count < 16 ? sizeof(Element) * count : 16) stator_vector {
+  Element at[count];
+};
 __device__ __forceinline__ float stator_from_bf16(unsigned short bits) {
   return __uint_as_float((unsigned int)bits << 16);
 }

@@ -1,17 +1,23 @@
 // src/backends/fused/kernel/cuda_text.cpp: threads for elements, warps or blocks for rows.
 //
-// Without reductions, each thread computes a few elements that lie a block apart. With reductions, a row is
-// the work of a warp or of a block: each pass (stages.h) gives every thread the elements that lie `threads`
-// apart, and ends in a reduction among the threads, whose result all of them have.
+// A thread takes `width` neighbours along the last dimension at once (cuda_vectors.h), its lanes. Without
+// reductions it computes one such vector, or a few elements that lie a block apart. With reductions, a row is
+// the work of a warp or of a block: each pass (stages.h) gives every thread the vectors that lie `threads`
+// apart, and ends in a reduction among the threads, whose result all of them have. Where registers suffice,
+// what a row reads is read once, before the first pass.
 #include "backends/fused/kernel/cuda_text.h"
 
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "backends/fused/kernel/cuda_terms.h"
+#include "backends/fused/kernel/cuda_vectors.h"
+#include "backends/fused/kernel/scalar_text.h"
 #include "backends/fused/kernel/stages.h"
 
 namespace stator::fused {
@@ -19,15 +25,18 @@ namespace {
 
 constexpr int kThreads = 256;      // of a block that computes elements
 constexpr int kElements = 4;       // of a thread there
-constexpr int64_t kWarpRow = 256;  // the longest row that is a warp's
+constexpr int64_t kWarpRow = 256;  // the longest row that is a warp's, or:
+constexpr int64_t kWarpTurns = 4;  // the most vectors of a thread there
 constexpr int kWarps = 4;          // of a block whose rows are warps'
-constexpr int64_t kUnrolled = 16;  // the most elements of a thread whose loop is unrolled
+constexpr int64_t kUnrolled = 16;  // the most turns of a loop that is unrolled
+constexpr int64_t kHeld = 320;     // bytes of a thread's registers for what it reads of a row
 
 // Texts are short and written once a kernel.
 // NOLINTBEGIN(performance-inefficient-string-concatenation)
 class Writer {
  public:
-  Writer(const Kernel& kernel, const std::string& name) : k_(kernel), name_(name), stages_(kernel) {
+  Writer(const Kernel& kernel, const std::string& name)
+      : k_(kernel), name_(name), stages_(kernel), vectors_(kernel), width_(vectors_.width) {
     for (size_t d = k_.rows(); d < k_.sizes.size(); ++d)
       row_ = row_ < 0 || !k_.sizes[d].is_number() ? -1 : row_ * k_.sizes[d].number;
   }
@@ -36,8 +45,8 @@ class Writer {
     CudaText made;
     if (k_.reduced == 0) {
       made.threads = kThreads;
-      made.per_block = kThreads * kElements;
-      elements();
+      made.per_block = kThreads * (width_ > 1 ? width_ : kElements);
+      width_ > 1 ? vectors() : elements();
     } else {
       threads_ = threads_of_row();
       const bool is_warp = threads_ == 32;
@@ -46,6 +55,7 @@ class Writer {
       rows(is_warp);
     }
     made.text = header(made.threads) + body_ + "}\n";
+    for (char is_vector : vectors_.loads) made.reads_vectors.push_back(is_vector);
     return made;
   }
 
@@ -134,12 +144,24 @@ class Writer {
     close();
   }
 
+  void vectors() {
+    line("const index total = " + product(0, k_.sizes.size()) + ";");
+    line("const index e = ((index)blockIdx.x * " + std::to_string(kThreads) + " + threadIdx.x) * " +
+         std::to_string(width_) + ";");
+    line("if (e >= total) return;");
+    indices(0, k_.sizes.size(), "e");
+    std::vector<size_t> all(k_.stores.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    lanes(all, {});
+  }
+
   // -- With reductions --------------------------------------------------------------------------------------
   int threads_of_row() const {
-    if (row_ >= 0 && row_ <= kWarpRow) return 32;
     if (row_ < 0) return 256;
-    const auto wanted = std::bit_ceil(static_cast<uint64_t>((row_ + 3) / 4));
-    return static_cast<int>(std::clamp<uint64_t>(wanted, 128, 1024));
+    const int64_t vectors = row_ / width_;
+    if (row_ <= kWarpRow || vectors <= 32 * kWarpTurns) return 32;
+    const auto wanted = std::bit_ceil(static_cast<uint64_t>((vectors + 3) / 4));
+    return static_cast<int>(std::clamp<uint64_t>(wanted, 64, 1024));
   }
 
   void rows(bool is_warp) {
@@ -155,6 +177,9 @@ class Writer {
       line("const index row = blockIdx.x;");
     }
     if (k_.rows() > 0) indices(0, k_.rows(), "row");
+    const int64_t turns = row_ < 0 ? -1 : (row_ + threads_ * width_ - 1) / (threads_ * width_);
+    turns_ = turns > 0 && turns <= kUnrolled ? turns : -1;
+    hold();
     for (int stage = 0; stage <= stages_.last; ++stage) run_pass(stage, is_warp);
     bool any = false;
     for (const Store& each : k_.stores) any = any || !is_whole(k_, each.access);
@@ -180,25 +205,8 @@ class Writer {
       line(type_text(term.type) + " a" + std::to_string(id) + " = " + identity_text(term.op, term.type) +
            ";");
     }
-    const std::string step = std::to_string(threads_);
-    const int64_t turns = row_ < 0 ? -1 : (row_ + threads_ - 1) / threads_;
-    if (turns > 0 && turns <= kUnrolled) {
-      line("#pragma unroll");
-      open("for (int u = 0; u < " + std::to_string(turns) + "; ++u)");
-      line("const index j = lane + u * " + step + ";");
-      open("if (j < length)");
-    } else {
-      open("for (index j = lane; j < length; j += " + step + ")");
-      open("");
-    }
-    element_values_.clear();
-    indices(k_.rows(), k_.sizes.size(), "j");
-    for (size_t i : pass.stores) store(i);
-    for (TermId id : pass.reductions) {
-      const Term& term = k_.terms[id];
-      const std::string own = "a" + std::to_string(id);
-      line(own + " = " + term_text(term, term.type, own, value(term.a), "") + ";");
-    }
+    open_turns();
+    lanes(pass.stores, pass.reductions);
     close();
     close();
     for (TermId id : pass.reductions) {
@@ -214,6 +222,116 @@ class Writer {
       if (!is_warp) among_warps(term, made, type);
       row_values_[id] = made;
     }
+  }
+
+  // A loop over the vectors of a thread: u counts them, j is where one begins in the row.
+  void open_turns() {
+    const std::string step = std::to_string(threads_), width = std::to_string(width_);
+    if (turns_ > 0) {
+      line("#pragma unroll");
+      open("for (int u = 0; u < " + std::to_string(turns_) + "; ++u)");
+      line("const index j = (index)(lane + u * " + step + ") * " + width + ";");
+      open("if (j < length)");
+    } else {
+      open("for (index j = (index)lane * " + width + "; j < length; j += " + step + " * " + width + ")");
+      open("");
+    }
+    indices(k_.rows(), k_.sizes.size(), "j");
+  }
+
+  // Reads all that the row needs, if the registers suffice.
+  void hold() {
+    int64_t bytes = 0;
+    std::vector<size_t> whole;
+    for (size_t i = 0; i < k_.loads.size(); ++i) {
+      if (!is_whole(k_, k_.loads[i])) continue;
+      whole.push_back(i);
+      bytes += turns_ * width_ * static_cast<int64_t>(element_size(k_.loads[i].dtype));
+    }
+    if (turns_ < 0 || bytes > kHeld || stages_.last == 0) return;
+    for (size_t i : whole)
+      line(vector_type(k_.loads[i]) + " v" + std::to_string(i) + "[" + std::to_string(turns_) + "];");
+    open_turns();
+    for (size_t i : whole) read_vector(i, "v" + std::to_string(i) + "[u]");
+    close();
+    close();
+    for (size_t i : whole) held_.insert(i);
+  }
+
+  // -- Lanes ------------------------------------------------------------------------------------------------
+  std::string vector_type(const Access& access) const {
+    return "stator_vector<" + memory_type(access.dtype) + ", " + std::to_string(width_) + ">";
+  }
+
+  // The coordinates are of the first lane.
+  void read_vector(size_t number, const std::string& to) {
+    const Access& access = k_.loads[number];
+    const std::string from = "p" + std::to_string(number);
+    if (vectors_.loads[number] != 0) {
+      const std::string guard = condition(access);
+      if (!guard.empty()) line(to + " = {};");
+      line((guard.empty() ? "" : "if (" + guard + ") ") + to + " = *(const " + vector_type(access) + "*)(" +
+           from + " + " + offset(access) + ");");
+      return;
+    }
+    line("#pragma unroll");
+    open("for (int v = 0; v < " + std::to_string(width_) + "; ++v)");
+    in_lanes_ = true;
+    line(to + ".at[v] = " + element(access, from) + ";");
+    in_lanes_ = false;
+    close();
+  }
+
+  std::string element(const Access& access, const std::string& from) const {
+    const std::string place = from + "[" + offset(access) + "]", guard = condition(access);
+    return guard.empty() ? place : guard + " ? " + place + " : (" + memory_type(access.dtype) + ")0";
+  }
+
+  // Whether the coordinates may be read; empty: they may.
+  std::string condition(const Access& access) const {
+    if (access.of < 0) return "";
+    const Extent& size = k_.sizes[static_cast<size_t>(access.of)];
+    const std::string at = coordinate(static_cast<size_t>(access.of));
+    std::string text;
+    if (access.low > 0) text = at + " >= " + std::to_string(access.low);
+    if (!size.is(access.high))
+      text += (text.empty() ? "" : " && ") + at + " < " + std::to_string(access.high);
+    return text.empty() ? "" : "(" + text + ")";
+  }
+
+  // One vector of each store, and a step of each reduction.
+  void lanes(const std::vector<size_t>& stores, const std::vector<TermId>& reductions) {
+    const std::string before = std::exchange(body_, {});
+    used_.clear();
+    element_values_.clear();
+    in_lanes_ = true;
+    if (width_ > 1) line("#pragma unroll");
+    open(width_ > 1 ? "for (int v = 0; v < " + std::to_string(width_) + "; ++v)" : "");
+    if (width_ == 1) line("const int v = 0;");
+    for (size_t i : stores) store(i);
+    for (TermId id : reductions) {
+      const Term& term = k_.terms[id];
+      const std::string own = "a" + std::to_string(id);
+      line(own + " = " + term_text(term, term.type, own, value(term.a), "") + ";");
+    }
+    close();
+    in_lanes_ = false;
+    const std::string inner = std::exchange(body_, before);
+    for (size_t i : used_) {
+      line(vector_type(k_.loads[i]) + " v" + std::to_string(i) + ";");
+      read_vector(i, "v" + std::to_string(i));
+    }
+    for (size_t i : stores) {
+      if (vectors_.stores[i] != 0) line(vector_type(k_.stores[i].access) + " w" + std::to_string(i) + ";");
+    }
+    body_ += inner;
+    for (size_t i : stores) {
+      if (vectors_.stores[i] == 0) continue;
+      const Access& access = k_.stores[i].access;
+      line("*(" + vector_type(access) + "*)(p" + std::to_string(k_.loads.size() + i) + " + " +
+           offset(access) + ") = w" + std::to_string(i) + ";");
+    }
+    element_values_.clear();
   }
 
   // Small integers travel as ints.
@@ -247,13 +365,18 @@ class Writer {
   }
 
   // -- Terms ------------------------------------------------------------------------------------------------
+  std::string coordinate(size_t d) const {
+    const std::string first = "i" + std::to_string(d);
+    return in_lanes_ && width_ > 1 && d + 1 == k_.sizes.size() ? "(" + first + " + v)" : first;
+  }
+
   std::string offset(const Access& access) const {
     std::string text;
     const size_t last = is_whole(k_, access) ? k_.sizes.size() : k_.rows();
     for (size_t d = 0; d < last; ++d) {
       const Extent& stride = access.strides[d];
       if (stride.is(0)) continue;
-      const std::string own = "i" + std::to_string(d);
+      const std::string own = coordinate(d);
       text += (text.empty() ? "" : " + ") + (stride.is(1) ? own : own + " * (index)" + extent(stride));
     }
     return text.empty() ? "0" : text;
@@ -268,7 +391,21 @@ class Writer {
     if (term.op == Op::load) {
       const auto number = static_cast<size_t>(term.integer);
       const Access& access = k_.loads[number];
-      text = loaded_text(access.dtype, "p" + std::to_string(number) + "[" + offset(access) + "]");
+      const std::string own = std::to_string(number);
+      std::string place;
+      if (is_row || !is_whole(k_, access) || !in_lanes_) {
+        place = element(access, "p" + own);
+      } else if (held_.contains(number)) {
+        place = "v" + own + "[u].at[v]";
+      } else if (vectors_.loads[number] != 0) {
+        used_.insert(number);
+        place = "v" + own + ".at[v]";
+      } else {
+        place = element(access, "p" + own);
+      }
+      text = loaded_text(access.dtype, place);
+    } else if (term.op == Op::index) {
+      text = "(long long)" + coordinate(static_cast<size_t>(term.integer));
     } else if (term.op == Op::row_size) {
       text = "(" + type_text(term.type) + ")length";
     } else {
@@ -284,16 +421,25 @@ class Writer {
 
   void store(size_t number) {
     const Store& store = k_.stores[number];
-    const std::string element = value(store.term);
-    line("p" + std::to_string(k_.loads.size() + number) + "[" + offset(store.access) +
-         "] = " + stored_text(store.access.dtype, element) + ";");
+    const std::string result = value(store.term);
+    const bool is_vector = in_lanes_ && vectors_.stores[number] != 0;
+    const std::string place =
+        is_vector ? "w" + std::to_string(number) + ".at[v]"
+                  : "p" + std::to_string(k_.loads.size() + number) + "[" + offset(store.access) + "]";
+    line(place + " = " + stored_text(store.access.dtype, result) + ";");
   }
 
   const Kernel& k_;
   const std::string name_;
   const Stages stages_;
-  int64_t row_ = 1;  // elements; -1: known in the run
-  int threads_ = 0;  // of a row
+  const Vectors vectors_;
+  const int width_;
+  int64_t row_ = 1;     // elements; -1: known in the run
+  int threads_ = 0;     // of a row
+  int64_t turns_ = -1;  // vectors of a thread; -1: its loop is not unrolled
+  bool in_lanes_ = false;
+  std::set<size_t> held_,
+      used_;  // loads: read before the first pass; those of the loop that is being written
   std::string body_, indent_ = "  ";
   std::map<TermId, std::string> row_values_, element_values_;
 };

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/fused/kernel/kernel.h"
 
 namespace stator::fused {
 
 struct CudaText {
-  std::string text;       // of the function
-  int threads = 0;        // of a block
-  int64_t per_block = 1;  // rows that a block computes; without reductions, elements
+  std::string text;                 // of the function
+  int threads = 0;                  // of a block
+  int64_t per_block = 1;            // rows that a block computes; without reductions, elements
+  std::vector<char> reads_vectors;  // by load: the memory must be aligned to 16 bytes
 };
 
 // The function `name`: its arguments are the addresses of the loads, those of the stores, and the parameters,

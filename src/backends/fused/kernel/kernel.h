@@ -14,6 +14,9 @@
 
 namespace stator::fused {
 
+// What kernels are written in.
+enum class Language : uint8_t { llvm, cuda };
+
 // What terms are computed in. 16-bit floats exist in memory only.
 enum class Type : uint8_t { boolean, u8, i8, i16, i32, i64, f32, f64 };
 
@@ -31,8 +34,16 @@ struct Extent {
 struct Access {
   ir::DType dtype = ir::DType::kF32;
   std::vector<Extent> strides;
+  // How many elements (modulo kAligned) the address lies behind a place that is aligned to 16 bytes; -1: not
+  // known.
+  int64_t start = 0;
+  // Of a part of something that is put together: only coordinates from `low` to `high` of the dimension `of`
+  // may be read. -1: all may.
+  int32_t of = -1;
+  int64_t low = 0, high = 0;
   bool operator==(const Access&) const = default;
 };
+inline constexpr int64_t kAligned = 16;
 
 enum class Op : uint8_t {
 #define STATOR_TERM(name) name,
@@ -48,7 +59,7 @@ struct Term {
   Type type = Type::f32;
   TermId a = kNoTerm, b = kNoTerm, c = kNoTerm;
   double real = 0;      // constant of a float type
-  int64_t integer = 0;  // constant of another type; load: which one; extent: the dimension
+  int64_t integer = 0;  // constant of another type; load: which one; index: the dimension
   bool operator==(const Term&) const = default;
 };
 

@@ -227,13 +227,22 @@ class KernelWriter {
     for (size_t d = 0; d < (whole ? k_.sizes.size() : k_.rows()); ++d) {
       const Extent& stride = access.strides[d];
       if (stride.is(0)) continue;
-      const std::string step =
-          stride.is(1) ? index_[d] : w_.line("mul nsw i64 " + index_[d] + ", " + extent(stride));
+      const std::string at = static_cast<int32_t>(d) == access.of ? inside(access) : index_[d];
+      const std::string step = stride.is(1) ? at : w_.line("mul nsw i64 " + at + ", " + extent(stride));
       offset = offset == "0" ? step : w_.line("add nsw i64 " + offset + ", " + step);
     }
     const size_t size = element_size(access.dtype);
     return w_.line("getelementptr inbounds [" + std::to_string(size) + " x i8], ptr " + base + ", i64 " +
                    offset);
+  }
+
+  // The coordinate, or the nearest one that may be read: what is read there is not used.
+  std::string inside(const Access& access) {
+    const std::string& at = index_[static_cast<size_t>(access.of)];
+    const std::string last = std::to_string(access.high - 1);
+    const std::string above =
+        w_.line("call i64 @llvm.smax.i64(i64 " + at + ", i64 " + std::to_string(access.low) + ")");
+    return w_.line("call i64 @llvm.smin.i64(i64 " + above + ", i64 " + last + ")");
   }
 
   std::string value(TermId id) {
@@ -269,6 +278,7 @@ class KernelWriter {
       const bool whole = fused::is_whole(k_, access);
       return load_element(w_, access.dtype, address("%p" + std::to_string(number), access, whole));
     }
+    if (term.op == Op::index) return index_[static_cast<size_t>(term.integer)];
     if (term.op == Op::row_size) {
       return w_.line("sitofp i64 " + row_size_ + " to " + std::string(llvm_type(term.type)));
     }

@@ -156,6 +156,7 @@ std::string math_functions() {
   }
   result += "declare float @llvm.fma.f32(float, float, float)\n";
   result += "declare double @llvm.fma.f64(double, double, double)\n";
+  result += "declare i64 @llvm.smax.i64(i64, i64)\ndeclare i64 @llvm.smin.i64(i64, i64)\n";
   return result;
 }
 

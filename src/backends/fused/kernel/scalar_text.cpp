@@ -179,6 +179,8 @@ std::string scalar(IrWriter& w, const Term& term, Type from, const std::string& 
     case Op::trunc:
     case Op::sqrt:
       return w.call("llvm." + std::string(text(term.op)) + suffix(type), type, {a});
+    case Op::rsqrt:
+      return w.binary("fdiv", type, constant(type, 1, 1), w.call("llvm.sqrt" + suffix(type), type, {a}));
     case Op::exp:
     case Op::log:
     case Op::tanh:
@@ -188,6 +190,7 @@ std::string scalar(IrWriter& w, const Term& term, Type from, const std::string& 
       return w.binary(is_float(type) ? "fadd reassoc" : "add", type, a, b);
     case Op::load:
     case Op::row_size:
+    case Op::index:
       break;
   }
   throw std::logic_error("a term without scalar text");

@@ -22,6 +22,17 @@ void for_each_access(Kernel& kernel, Visit visit) {
   for (Store& store : kernel.stores) visit(store.access);
 }
 
+// What names a dimension by its number: indices, and accesses to parts.
+template <class Visit>
+void for_each_named(Kernel& kernel, Visit visit) {
+  for_each_access(kernel, [&](Access& access) {
+    if (access.of >= 0) visit(access.of);
+  });
+  for (Term& term : kernel.terms) {
+    if (term.op == Op::index) visit(term.integer);
+  }
+}
+
 void permute(Kernel& kernel, const std::vector<size_t>& order) {
   const auto permuted = [&](std::vector<Extent>& extents) {
     std::vector<Extent> result;
@@ -30,6 +41,9 @@ void permute(Kernel& kernel, const std::vector<size_t>& order) {
   };
   permuted(kernel.sizes);
   for_each_access(kernel, [&](Access& access) { permuted(access.strides); });
+  for_each_named(kernel, [&]<class Number>(Number& dim) {
+    dim = static_cast<Number>(std::ranges::find(order, static_cast<size_t>(dim)) - order.begin());
+  });
 }
 
 // Outermost first, by the strides of what is written. Strides that are parameters leave the order as it is:
@@ -63,6 +77,9 @@ void join_neighbours(Kernel& kernel) {
     if (outer + 1 == kernel.rows()) continue;  // between rows and what is reduced
     if (!kernel.sizes[outer].is_number() || !kernel.sizes[d].is_number()) continue;
     bool joins = true;
+    for_each_named(kernel, [&](auto& dim) {
+      joins = joins && static_cast<size_t>(dim) != outer && static_cast<size_t>(dim) != d;
+    });
     for_each_access(kernel, [&](Access& access) { joins = joins && continues(kernel, access, outer); });
     if (!joins) continue;
     kernel.sizes[outer].number *= kernel.sizes[d].number;
@@ -70,6 +87,9 @@ void join_neighbours(Kernel& kernel) {
     kernel.sizes.erase(kernel.sizes.begin() + static_cast<ptrdiff_t>(d));
     for_each_access(kernel, [&](Access& access) {
       access.strides.erase(access.strides.begin() + static_cast<ptrdiff_t>(outer));
+    });
+    for_each_named(kernel, [&](auto& dim) {
+      if (static_cast<size_t>(dim) > d) --dim;
     });
   }
 }

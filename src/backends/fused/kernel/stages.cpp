@@ -18,6 +18,10 @@ Stages::Stages(const Kernel& kernel) : full(kernel.terms.size()), of(kernel.term
       full[id] = is_whole(kernel, kernel.loads[static_cast<size_t>(term.integer)]);
       continue;
     }
+    if (term.op == Op::index) {
+      full[id] = kernel.reduced == 0 || static_cast<size_t>(term.integer) >= kernel.rows();
+      continue;
+    }
     for (TermId operand : {term.a, term.b, term.c}) {
       if (operand == kNoTerm) continue;
       full[id] = full[id] || full[operand];

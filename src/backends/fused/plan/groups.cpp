@@ -2,6 +2,7 @@
 #include "backends/fused/plan/groups.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/fused/kernel/llvm_text.h"
 #include "core/ir/effects.h"
@@ -14,6 +15,8 @@ using ir::ValueId;
 namespace {
 
 constexpr size_t kMaxNodes = 64;
+constexpr int64_t kMaxCopies = 8;     // of an element that a kernel makes
+constexpr size_t kMaxParts = 8;       // of what a kernel puts together
 constexpr int64_t kMaxRow = 1 << 16;  // longer rows are torch's, which shares one row among threads
 
 bool holds(const std::vector<char>& set, uint32_t i) { return i < set.size() && set[i] != 0; }
@@ -38,8 +41,29 @@ Dims real_dimensions(std::span<const shape::Dim> sizes) {
   return result;
 }
 
-Groups::Groups(const ir::Graph& graph, const Memory& memory)
-    : graph_(graph), memory_(memory), group_of_(graph.nodes().size(), kNone) {
+Repeats repeats_of(const ir::Graph& graph, ValueId id) {
+  const auto sizes = graph.sizes(id), strides = graph.strides(id);
+  Repeats repeats{std::vector<char>(sizes.size()), {}, 1};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool repeats_here = strides[d] == shape::Dim(0) && !sizes[d].is_expr() && sizes[d].number() > 1 &&
+                              repeats.times * sizes[d].number() <= kMaxCopies;
+    repeats.is_repeated[d] = repeats_here ? 1 : 0;
+    if (repeats_here) {
+      repeats.times *= sizes[d].number();
+    } else {
+      repeats.rest.push_back(sizes[d]);
+    }
+  }
+  return repeats;
+}
+
+Groups::Groups(const ir::Graph& graph, const Memory& memory, Language language)
+    : graph_(graph),
+      memory_(memory),
+      language_(language),
+      inlined_(graph.nodes().size()),
+      group_of_(graph.nodes().size(), kNone) {
+  choose_inlined();
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) place(i);
 }
 
@@ -68,10 +92,14 @@ bool Groups::places_of(std::span<const shape::Dim> sizes, std::span<const shape:
 }
 
 bool Groups::describe(const ir::Node& node, const Rule& rule, Shape& shape) const {
-  const auto sizes = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
-                                               : graph_.sizes(graph_.operands(node)[0].value);
+  const auto sizes = has_result_space(rule.kind) ? graph_.sizes(node.first_output)
+                                                 : graph_.sizes(graph_.operands(node)[0].value);
   shape.space = real_dimensions(sizes);
-  if (is_elementwise(rule.kind)) return true;
+  if (is_elementwise(rule.kind) || rule.kind == RuleKind::joined) return true;
+  if (rule.kind == RuleKind::copied) {
+    shape.space = real_dimensions(repeats_of(graph_, graph_.operands(node)[0].value).rest);
+    return true;
+  }
   std::vector<char> is_reduced(sizes.size());
   for (size_t d : reduced_dimensions(graph_, node)) is_reduced[d] = 1;
   bool inside = false;
@@ -89,43 +117,129 @@ bool Groups::describe(const ir::Node& node, const Rule& rule, Shape& shape) cons
   return shape.reduced > 0 && row <= kMaxRow;
 }
 
-// Whether a kernel can compute the node at all.
-bool Groups::computes(const ir::Node& node, const Rule& rule) const {
+namespace {
+
+// Loops run at least once.
+bool may_be_empty(const ir::Graph& graph, ValueId id) {
+  const shape::ExprTable& exprs = graph.shapes().exprs();
+  return std::ranges::any_of(graph.sizes(id), [&](shape::Dim size) {
+    return size.is_expr() ? exprs[size.expr()].range.low < 1 : size.number() < 1;
+  });
+}
+
+bool are_numbers(std::span<const shape::Dim> dims) {
+  return std::ranges::none_of(dims, [](shape::Dim dim) { return dim.is_expr(); });
+}
+
+// Tensors of one type, whose sizes differ along a known dimension only.
+bool joins_parts(const ir::Graph& graph, const ir::Node& node) {
+  const auto operands = graph.operands(node);
+  if (operands.size() != 2 || operands[0].kind != ir::OperandKind::kValueList ||
+      operands[1].kind != ir::OperandKind::kInt)
+    return false;
+  const auto parts = graph.values(operands[0]);
+  const auto sizes = graph.sizes(node.first_output);
+  const std::optional<size_t> along = joined_dimension(graph, node);
+  if (!along || parts.size() < 2 || parts.size() > kMaxParts || !are_numbers({&sizes[*along], 1}))
+    return false;
+  return std::ranges::all_of(parts, [&](ValueId id) {
+    if (id == ValueId::kNone || graph.value(id).dtype != graph.value(node.first_output).dtype) return false;
+    const auto own = graph.sizes(id), strides = graph.strides(id);
+    if (own.size() != sizes.size() || own[*along].is_expr() || strides[*along].is_expr()) return false;
+    for (size_t d = 0; d < own.size(); ++d) {
+      if (d != *along && !(own[d] == sizes[d])) return false;
+    }
+    return true;
+  });
+}
+
+// A copy whose rows lie behind each other.
+bool copies_elements(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Operand& self = graph.operands(node)[0];
+  if (self.kind != ir::OperandKind::kValue ||
+      graph.value(self.value).dtype != graph.value(node.first_output).dtype)
+    return false;
+  const auto sizes = graph.sizes(node.first_output), strides = graph.strides(node.first_output);
+  if (!are_numbers(sizes) || !are_numbers(strides) || !are_numbers(graph.sizes(self.value))) return false;
+  int64_t next = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (!(sizes[d] == shape::Dim(1)) && !(strides[d] == shape::Dim(next))) return false;
+    next *= sizes[d].number();
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<size_t> joined_dimension(const ir::Graph& graph, const ir::Node& node) {
+  const auto rank = static_cast<int64_t>(graph.value(node.first_output).rank);
+  int64_t dim = graph.operands(node)[1].integer;
+  if (dim < 0) dim += rank;
+  if (dim < 0 || dim >= rank) return {};
+  return static_cast<size_t>(dim);
+}
+
+bool computes(const ir::Graph& graph, const Memory& memory, const ir::Node& node, const Rule& rule) {
   if (node.output_count != 1) return false;
-  const ir::Value& output = graph_.value(node.first_output);
+  const ir::Value& output = graph.value(node.first_output);
   if (output.alias != ir::AliasKind::kFresh || output.requires_grad()) return false;
-  if (!memory_.is_readable(node.first_output) || !ir::effects_of(graph_, node).removable()) return false;
-  // Loops run at least once.
-  const auto may_be_empty = [&](ValueId id) {
-    const shape::ExprTable& exprs = graph_.shapes().exprs();
-    return std::ranges::any_of(graph_.sizes(id), [&](shape::Dim size) {
-      return size.is_expr() ? exprs[size.expr()].range.low < 1 : size.number() < 1;
-    });
-  };
-  if (may_be_empty(node.first_output)) return false;
-  const auto strides = graph_.strides(node.first_output), sizes = graph_.sizes(node.first_output);
+  if (!memory.is_readable(node.first_output) || !ir::effects_of(graph, node).removable()) return false;
+  if (may_be_empty(graph, node.first_output)) return false;
+  const auto strides = graph.strides(node.first_output), sizes = graph.sizes(node.first_output);
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (strides[d] == shape::Dim(0) && !(sizes[d] == shape::Dim(1))) return false;
   }
+  const bool fits_anywhere = rule.kind == RuleKind::joined || rule.kind == RuleKind::copied;
   bool readable = true;
   std::vector<size_t> places;
-  const auto against = is_elementwise(rule.kind) ? sizes : graph_.sizes(graph_.operands(node)[0].value);
-  graph_.for_each_use(node, [&](ValueId id) {
-    readable = readable && memory_.is_readable(id) && !may_be_empty(id) &&
-               places_of(graph_.sizes(id), against, places, rule.kind);
+  const auto against = is_elementwise(rule.kind) ? sizes
+                       : fits_anywhere           ? std::span<const shape::Dim>()
+                                                 : graph.sizes(graph.operands(node)[0].value);
+  graph.for_each_use(node, [&](ValueId id) {
+    readable = readable && memory.is_readable(id) && !may_be_empty(graph, id) &&
+               (fits_anywhere || Groups::places_of(graph.sizes(id), against, places, rule.kind));
   });
   if (!readable) return false;
+  if (rule.kind == RuleKind::joined) return joins_parts(graph, node);
+  if (rule.kind == RuleKind::copied && !copies_elements(graph, node)) return false;
   Kernel scratch;
   const auto load = [&](ValueId id) {
-    scratch.terms.push_back({.op = Op::load, .type = *arithmetic_type(graph_.value(id).dtype)});
+    scratch.terms.push_back({.op = Op::load, .type = *arithmetic_type(graph.value(id).dtype)});
     return static_cast<TermId>(scratch.terms.size() - 1);
   };
   try {
-    NodeTerms terms(graph_, node, scratch, load);
+    NodeTerms terms(graph, node, scratch, load);
     const TermId result = rule.terms(terms);
     return terms.type_of(result) == terms.result();
   } catch (const NotFused&) {
     return false;
+  }
+}
+
+// LLVM makes slow code of reads that depend on a coordinate; its kernels put nothing together.
+bool Groups::is_computed(const ir::Node& node, const Rule& rule) const {
+  if (rule.kind == RuleKind::joined && language_ != Language::cuda) return false;
+  return computes(graph_, memory_, node, rule);
+}
+
+// Cheap nodes that are read by nothing but what puts them together with others.
+void Groups::choose_inlined() {
+  if (language_ != Language::cuda) return;
+  std::vector<char> read_elsewhere(graph_.value_count());
+  std::vector<char> is_read(graph_.value_count());
+  for (ValueId id : graph_.outputs()) read_elsewhere[index(id)] = 1;
+  for (uint32_t i = static_cast<uint32_t>(graph_.nodes().size()); i-- > 0;) {
+    const ir::Node& node = graph_.nodes()[i];
+    const Rule* rule = find_rule(graph_.op_of(node).name);
+    bool joins = false;
+    if (rule && rule->kind == RuleKind::joined) {
+      joins = is_computed(node, *rule);
+    } else if (rule && rule->kind == RuleKind::pointwise && node.output_count == 1 &&
+               is_read[index(node.first_output)] != 0 && read_elsewhere[index(node.first_output)] == 0) {
+      joins = is_computed(node, *rule);
+      inlined_[i] = joins ? 1 : 0;
+    }
+    graph_.for_each_use(node, [&](ValueId id) { (joins ? is_read : read_elsewhere)[index(id)] = 1; });
   }
 }
 
@@ -134,7 +248,7 @@ void Groups::place(uint32_t number) {
   const auto outputs = ir::Graph::outputs(node);
   bool is_folded = outputs.count > 0;
   for (ValueId id : outputs) is_folded = is_folded && memory_.is_folded(id);
-  if (is_folded) return;
+  if (is_folded || is_inlined(number)) return;
   // What is made in inference mode is made of it: groups stay on their side.
   if (node.op == ir::op::kInferenceEnter || node.op == ir::op::kInferenceExit) {
     for (Group& group : groups_) group.needed = std::min(group.needed, int64_t{number});
@@ -148,7 +262,7 @@ void Groups::place(uint32_t number) {
   try {
     const auto operands = graph_.operands(node);
     const bool has_input = !operands.empty() && operands[0].kind == ir::OperandKind::kValue;
-    fits = rule && (is_elementwise(rule->kind) || has_input) && computes(node, *rule) &&
+    fits = rule && (has_result_space(rule->kind) || has_input) && is_computed(node, *rule) &&
            describe(node, *rule, shape);
   } catch (const NotFused&) {
   }
@@ -163,7 +277,7 @@ void Groups::place(uint32_t number) {
   int64_t ready = border_;
   std::vector<char> waits_for;
   std::vector<uint32_t> candidates;
-  graph_.for_each_use(node, [&](ValueId id) {
+  for_each_read(node, [&](ValueId id) {
     const uint32_t group = of_value(id);
     const ir::NodeId maker = graph_.value(memory_.root(id)).node;
     if (group != kNone) {
@@ -227,6 +341,14 @@ bool Groups::reads_as_computed(uint32_t group, const ir::Node& node, const Shape
   const auto against = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
                                                  : graph_.sizes(graph_.operands(node)[0].value);
   bool same = true;
+  if (rule.kind == RuleKind::joined) {  // it reads at other places
+    for_each_read(node, [&](ValueId id) { same = same && of_value(id) != group; });
+    return same;
+  }
+  if (rule.kind == RuleKind::copied) {
+    const ValueId id = graph_.operands(node)[0].value;
+    return of_value(id) != group || memory_.is_renamed(id, repeats_of(graph_, id).is_repeated);
+  }
   std::vector<size_t> places;
   graph_.for_each_use(node, [&](ValueId id) {
     if (!same || of_value(id) != group) return;

@@ -6,6 +6,7 @@
 // order.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backends/fused/plan/memory.h"
@@ -18,6 +19,21 @@ using Dims = std::vector<shape::Dim>;
 
 // Without those that are 1.
 Dims real_dimensions(std::span<const shape::Dim> sizes);
+
+// Whether a kernel can compute the node at all.
+bool computes(const ir::Graph& graph, const Memory& memory, const ir::Node& node, const Rule& rule);
+
+// The dimension, counted from the front, along which a node of the kind `joined` puts tensors together.
+std::optional<size_t> joined_dimension(const ir::Graph& graph, const ir::Node& node);
+
+// The dimensions of a value that repeat its elements in memory, and in which of the others a copy of it is
+// made: each element of the rest is stored `times` times.
+struct Repeats {
+  std::vector<char> is_repeated;  // by dimension
+  Dims rest;                      // sizes of the others
+  int64_t times = 1;
+};
+Repeats repeats_of(const ir::Graph& graph, ir::ValueId id);
 
 struct Group {
   Dims space;
@@ -33,11 +49,25 @@ struct Group {
 
 class Groups {
  public:
-  Groups(const ir::Graph& graph, const Memory& memory);
+  Groups(const ir::Graph& graph, const Memory& memory, Language language);
 
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t of_node(uint32_t node) const { return group_of_[node]; }
   const std::vector<Group>& all() const { return groups_; }
+  // Computed in the kernels that put it together with others, at the places where they read it.
+  bool is_inlined(uint32_t node) const { return inlined_[node] != 0; }
+  // Calls visit(ValueId) for what the kernel of the node reads for it.
+  template <class Visit>
+  void for_each_read(const ir::Node& node, Visit&& visit) const {
+    graph_.for_each_use(node, [&](ir::ValueId id) {
+      const ir::NodeId maker = graph_.value(id).node;
+      if (maker != ir::NodeId::kNone && is_inlined(index(maker))) {
+        for_each_read(graph_.node(maker), visit);
+      } else {
+        visit(id);
+      }
+    });
+  }
   // The group that computes the value, or kNone.
   uint32_t of_value(ir::ValueId id) const;
   // For each dimension of an operand that is not 1, the dimension of the iteration space that it runs along;
@@ -54,7 +84,8 @@ class Groups {
 
   void place(uint32_t node);
   bool describe(const ir::Node& node, const Rule& rule, Shape& shape) const;
-  bool computes(const ir::Node& node, const Rule& rule) const;
+  void choose_inlined();
+  bool is_computed(const ir::Node& node, const Rule& rule) const;
   bool joins(uint32_t group, const Shape& shape, Group& joined) const;
   bool reads_as_computed(uint32_t group, const ir::Node& node, const Shape& shape) const;
   bool schedulable(uint32_t group, int64_t ready, const std::vector<char>& waits_for,
@@ -65,6 +96,8 @@ class Groups {
 
   const ir::Graph& graph_;
   const Memory& memory_;
+  const Language language_;
+  std::vector<char> inlined_;  // by node
   std::vector<Group> groups_;
   std::vector<uint32_t> group_of_;  // by node
   int64_t border_ = -1;             // the last node that entered or left inference mode

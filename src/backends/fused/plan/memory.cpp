@@ -49,7 +49,7 @@ bool Memory::is_readable(ValueId id) const {
   return is_plain(id) && arithmetic_type(graph_.value(id).dtype) && !facts_.is_written(id);
 }
 
-bool Memory::is_renamed(ValueId id) const {
+bool Memory::is_renamed(ValueId id, const std::vector<char>& skipped) const {
   const ValueId root = roots_[index(id)];
   if (root == id) return true;
   if (!(graph_.value(id).storage_offset == graph_.value(root).storage_offset)) return false;
@@ -60,7 +60,7 @@ bool Memory::is_renamed(ValueId id) const {
     while (at < root_sizes.size() && root_sizes[at] == shape::Dim(1)) ++at;
   };
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == shape::Dim(1)) continue;
+    if (sizes[d] == shape::Dim(1) || (!skipped.empty() && skipped[d] != 0)) continue;
     skip_ones();
     if (at == root_sizes.size() || !(root_sizes[at] == sizes[d]) || !(root_strides[at] == strides[d]))
       return false;

@@ -20,8 +20,9 @@ class Memory {
   bool is_folded(ir::ValueId id) const { return roots_[index(id)] != id; }
   // A strided tensor on the device, of a type that kernels have, whose contents never change.
   bool is_readable(ir::ValueId id) const;
-  // The same elements in the same order as its root, apart from dimensions of size 1.
-  bool is_renamed(ir::ValueId id) const;
+  // The same elements in the same order as its root, apart from dimensions of size 1, and apart from those
+  // of the value that are `skipped` (none if that is empty).
+  bool is_renamed(ir::ValueId id, const std::vector<char>& skipped = {}) const;
   // Graph outputs.
   bool is_output(ir::ValueId id) const { return outputs_[index(id)]; }
 

@@ -29,14 +29,21 @@ class KernelMaker {
     for (uint32_t number : group.nodes) {
       const ir::Node& node = graph_.nodes()[number];
       const Rule& rule = *find_rule(graph_.op_of(node).name);
-      against_ = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
-                                           : graph_.sizes(graph_.operands(node)[0].value);
-      kind_ = rule.kind;
-      NodeTerms terms(graph_, node, kernel, [this](ValueId id) { return resolve(id); });
       const ValueId output = node.first_output;
-      terms_[index(output)] = rule.terms(terms);
+      if (rule.kind == RuleKind::joined) {
+        terms_[index(output)] = joined(node);
+      } else if (rule.kind == RuleKind::copied) {
+        copied(node, rule);
+        continue;
+      } else {
+        against_ =
+            is_elementwise(rule.kind) ? graph_.sizes(output) : graph_.sizes(graph_.operands(node)[0].value);
+        kind_ = rule.kind;
+        NodeTerms terms(graph_, node, kernel, [this](ValueId id) { return resolve(id); });
+        terms_[index(output)] = rule.terms(terms);
+      }
       if (!used_outside_[index(output)]) continue;
-      plan_.stores.push_back(output);
+      plan_.stores.push_back({output, 0});
       kernel.stores.push_back(
           {terms_[index(output)], access(output, graph_.sizes(output), RuleKind::pointwise)});
     }
@@ -56,10 +63,13 @@ class KernelMaker {
 
   // The strides of a value along the iteration space.
   Access access(ValueId id, std::span<const shape::Dim> against, RuleKind kind) {
-    Access made{graph_.value(id).dtype, std::vector<Extent>(plan_.kernel.sizes.size())};
+    return access(graph_.value(id).dtype, graph_.sizes(id), graph_.strides(id), against, kind);
+  }
+  Access access(ir::DType dtype, std::span<const shape::Dim> sizes, std::span<const shape::Dim> strides,
+                std::span<const shape::Dim> against, RuleKind kind) {
+    Access made{.dtype = dtype, .strides = std::vector<Extent>(plan_.kernel.sizes.size())};
     std::vector<size_t> places;
-    Groups::places_of(graph_.sizes(id), against, places, kind);
-    const auto sizes = graph_.sizes(id), strides = graph_.strides(id);
+    Groups::places_of(sizes, against, places, kind);
     size_t next = 0;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (!(sizes[d] == shape::Dim(1))) made.strides[places[next++]] = extent(strides[d]);
@@ -68,22 +78,134 @@ class KernelMaker {
   }
 
   TermId resolve(ValueId id) {
+    if (const auto found = terms_.find(index(memory_.root(id))); found != terms_.end()) return found->second;
+    return load(id, access(id, against_, kind_), 0);
+  }
+
+  TermId load(ValueId id, Access made, int64_t shift) {
     const ValueId root = memory_.root(id);
-    if (const auto found = terms_.find(index(root)); found != terms_.end()) return found->second;
     const shape::Dim offset = graph_.value(id).storage_offset, base = graph_.value(root).storage_offset;
-    const Access made = access(id, against_, kind_);
+    if (offset.is_expr() || base.is_expr()) {
+      made.start = offset == base && shift == 0 ? 0 : -1;
+    } else {
+      made.start = ((offset.number() - base.number() + shift) % kAligned + kAligned) % kAligned;
+    }
     for (size_t i = 0; i < plan_.loads.size(); ++i) {
       const KernelPlan::Operand& other = plan_.loads[i];
-      if (other.root == root && other.offset == offset && plan_.kernel.loads[i] == made)
+      if (other.root == root && other.offset == offset && other.shift == shift &&
+          plan_.kernel.loads[i] == made)
         return load_terms_[i];
     }
-    plan_.kernel.terms.push_back({.op = Op::load,
-                                  .type = *arithmetic_type(made.dtype),
-                                  .integer = static_cast<int64_t>(plan_.loads.size())});
-    plan_.loads.push_back({root, offset, base});
-    plan_.kernel.loads.push_back(made);
-    load_terms_.push_back(static_cast<TermId>(plan_.kernel.terms.size() - 1));
-    return load_terms_.back();
+    const TermId term = add({.op = Op::load,
+                             .type = *arithmetic_type(made.dtype),
+                             .integer = static_cast<int64_t>(plan_.loads.size())});
+    plan_.loads.push_back({root, offset, base, shift});
+    plan_.kernel.loads.push_back(std::move(made));
+    load_terms_.push_back(term);
+    return term;
+  }
+
+  TermId add(const Term& term) {
+    plan_.kernel.terms.push_back(term);
+    return static_cast<TermId>(plan_.kernel.terms.size() - 1);
+  }
+
+  // -- What is put together -------------------------------------------------------------------------------
+  // One of the tensors: the coordinates of the result along `along` that are its own.
+  struct Part {
+    std::span<const shape::Dim> whole;  // sizes of the result
+    size_t along;
+    int64_t low, high;
+  };
+
+  TermId joined(const ir::Node& node) {
+    const auto parts = graph_.values(graph_.operands(node)[0]);
+    const size_t along = *joined_dimension(graph_, node);
+    Part part{graph_.sizes(node.first_output), along, 0, 0};
+    std::vector<std::pair<TermId, int64_t>> made;  // with where it ends
+    for (ValueId id : parts) {
+      part.low = part.high;
+      part.high += graph_.sizes(id)[along].number();
+      made.emplace_back(of_part(id, part), part.high);
+    }
+    const TermId at = add({.op = Op::index, .type = Type::i64, .integer = place_of(part)});
+    TermId result = made.back().first;
+    for (size_t i = made.size() - 1; i-- > 0;) {
+      const TermId end = add({.op = Op::constant, .type = Type::i64, .integer = made[i].second});
+      const TermId before = add({.op = Op::less, .type = Type::boolean, .a = at, .b = end});
+      result = add({.op = Op::select,
+                    .type = plan_.kernel.terms[result].type,
+                    .a = before,
+                    .b = made[i].first,
+                    .c = result});
+    }
+    return result;
+  }
+
+  // The dimension of the iteration space that the part lies along.
+  static int64_t place_of(const Part& part) {
+    return std::ranges::count_if(part.whole.first(part.along),
+                                 [](shape::Dim size) { return !(size == shape::Dim(1)); });
+  }
+
+  TermId of_part(ValueId id, const Part& part) {
+    const ir::NodeId maker = graph_.value(id).node;
+    if (maker != ir::NodeId::kNone && groups_.is_inlined(index(maker))) {
+      const ir::Node& node = graph_.node(maker);
+      NodeTerms terms(graph_, node, plan_.kernel, [&](ValueId operand) { return of_part(operand, part); });
+      return find_rule(graph_.op_of(node).name)->terms(terms);
+    }
+    // Along the dimension it has the size of the part; the kernel sees it as large as the whole.
+    const auto own = graph_.sizes(id);
+    std::vector<shape::Dim> sizes(own.begin(), own.end());
+    const size_t missing = part.whole.size() - sizes.size();
+    const bool is_along = part.along >= missing && !(own[part.along - missing] == shape::Dim(1));
+    if (!is_along) return load(id, access(id, part.whole, RuleKind::pointwise), 0);
+    sizes[part.along - missing] = part.whole[part.along];
+    const auto strides = graph_.strides(id);
+    Access made = access(graph_.value(id).dtype, sizes, strides, part.whole, RuleKind::pointwise);
+    made.of = static_cast<int32_t>(place_of(part));
+    made.low = part.low;
+    made.high = part.high;
+    return load(id, std::move(made), -part.low * strides[part.along - missing].number());
+  }
+
+  // -- Copies in other dimensions ---------------------------------------------------------------------------
+  void copied(const ir::Node& node, const Rule& rule) {
+    const ValueId self = graph_.operands(node)[0].value, output = node.first_output;
+    const Repeats repeats = repeats_of(graph_, self);
+    const auto sizes = graph_.sizes(self), strides = graph_.strides(self);
+    std::vector<shape::Dim> rest_strides, made_strides;
+    std::vector<int64_t> offsets = {0};
+    int64_t next = 1;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      if (repeats.is_repeated[d] == 0) {
+        rest_strides.insert(rest_strides.begin(), strides[d]);
+        made_strides.insert(made_strides.begin(), shape::Dim(next));
+      } else {
+        const std::vector<int64_t> inner = offsets;
+        for (int64_t i = 1; i < sizes[d].number(); ++i) {
+          for (int64_t offset : inner) offsets.push_back(offset + i * next);
+        }
+      }
+      next *= sizes[d].number();
+    }
+    NodeTerms terms(graph_, node, plan_.kernel, [&](ValueId id) {
+      if (const auto found = terms_.find(index(memory_.root(id))); found != terms_.end())
+        return found->second;
+      return load(
+          id, access(graph_.value(id).dtype, repeats.rest, rest_strides, repeats.rest, RuleKind::pointwise),
+          0);
+    });
+    const TermId term = rule.terms(terms);
+    if (!used_outside_[index(output)]) return;
+    for (int64_t offset : offsets) {
+      Access made =
+          access(graph_.value(output).dtype, repeats.rest, made_strides, repeats.rest, RuleKind::pointwise);
+      made.start = offset % kAligned;
+      plan_.stores.push_back({output, offset});
+      plan_.kernel.stores.push_back({term, std::move(made)});
+    }
   }
 
   const ir::Graph& graph_;
@@ -106,7 +228,7 @@ std::vector<char> uses_outside(const ir::Graph& graph, const Memory& memory, con
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const uint32_t own = groups.of_node(i);
     if (own == Groups::kNone && !is_step[i]) continue;
-    graph.for_each_use(graph.nodes()[i], [&](ValueId id) {
+    groups.for_each_read(graph.nodes()[i], [&](ValueId id) {
       if (own == Groups::kNone || groups.of_value(id) != own) used[index(memory.root(id))] = 1;
     });
   }
@@ -120,7 +242,7 @@ std::vector<char> torch_nodes(const ir::Graph& graph, const Memory& memory, cons
     const auto outputs = ir::Graph::outputs(graph.nodes()[i]);
     bool is_folded = outputs.count > 0;
     for (ValueId id : outputs) is_folded = is_folded && memory.is_folded(id);
-    result[i] = !is_folded && groups.of_node(i) == Groups::kNone;
+    result[i] = !is_folded && !groups.is_inlined(i) && groups.of_node(i) == Groups::kNone;
   }
   return result;
 }
@@ -138,8 +260,7 @@ std::string obstacle(const ir::Graph& graph) {
   return {};
 }
 
-// A CUDA device that the graph works on, or else the CPU. What is on another one is torch's.
-static ir::Device kernel_device(const ir::Graph& graph) {
+ir::Device kernel_device(const ir::Graph& graph) {
   for (uint32_t i = 0; i < graph.value_count(); ++i) {
     const ir::Value& value = graph.value(ValueId{i});
     if (value.is_tensor() && value.device.type == ir::DeviceType::kCuda) return value.device;
@@ -147,10 +268,10 @@ static ir::Device kernel_device(const ir::Graph& graph) {
   return {};
 }
 
-Plan make_plan(const ir::Graph& graph) {
+Plan make_plan(const ir::Graph& graph, Language language) {
   const ir::Device device = kernel_device(graph);
   const Memory memory(graph, device);
-  const Groups groups(graph, memory);
+  const Groups groups(graph, memory, language);
   const std::vector<char> is_step = torch_nodes(graph, memory, groups);
   const std::vector<char> used_outside = uses_outside(graph, memory, groups, is_step);
 

@@ -15,17 +15,24 @@ struct KernelPlan {
   struct Operand {
     ir::ValueId root;         // whose memory is read
     shape::Dim offset, base;  // the first element read and the root's first, as storage offsets
+    int64_t shift = 0;        // added to the offset
+  };
+  struct Result {
+    ir::ValueId value;
+    int64_t offset;  // of the first element that is written, in the memory of the value
   };
   Kernel kernel;
   std::vector<Operand> loads;          // in the order of Kernel::loads
-  std::vector<ir::ValueId> stores;     // in the order of Kernel::stores
+  std::vector<Result> stores;          // in the order of Kernel::stores; those of a value stand together
   std::vector<shape::Dim> parameters;  // in the order of the kernel's
   std::vector<uint32_t> nodes;         // that it computes
 
   // The values that it reads and makes.
   void for_each_value(std::vector<uint32_t>& uses, std::vector<uint32_t>& makes) const {
     for (const Operand& load : loads) uses.push_back(index(load.root));
-    for (ir::ValueId store : stores) makes.push_back(index(store));
+    for (const Result& store : stores) {
+      if (makes.empty() || makes.back() != index(store.value)) makes.push_back(index(store.value));
+    }
   }
 };
 
@@ -49,7 +56,10 @@ struct Plan {
 // Why torch runs the whole graph: gradients are recorded, or regions. Empty if kernels may take parts of it.
 std::string obstacle(const ir::Graph& graph);
 
+// A CUDA device that the graph works on, or else the CPU. What is on another one is torch's.
+ir::Device kernel_device(const ir::Graph& graph);
+
 // Precondition: there is no obstacle.
-Plan make_plan(const ir::Graph& graph);
+Plan make_plan(const ir::Graph& graph, Language language);
 
 }  // namespace stator::fused

@@ -113,7 +113,7 @@ constexpr auto erf = unary<Op::erf>;
 
 TermId inverse(NodeTerms& n, TermId x) { return n.div(n.number(1, n.type_of(x)), x); }
 TermId reciprocal(NodeTerms& n) { return inverse(n, float_self(n)); }
-TermId rsqrt(NodeTerms& n) { return inverse(n, n.make(Op::sqrt, float_self(n))); }
+TermId rsqrt(NodeTerms& n) { return n.make(Op::rsqrt, float_self(n)); }
 
 TermId logistic(NodeTerms& n, TermId x) {
   return inverse(n, n.add(n.number(1, n.type_of(x)), n.make(Op::exp, n.make(Op::neg, x))));
@@ -228,6 +228,8 @@ TermId copy(NodeTerms& n) {
   return n.dtype("self") == n.result_dtype() ? converted : n.rounded(converted, n.result_dtype());
 }
 
+TermId unused(NodeTerms&) { throw NotFused{}; }  // the plan makes the terms
+
 // -- Reductions
 // -----------------------------------------------------------------------------------------------
 
@@ -262,8 +264,8 @@ TermId layer_norm(NodeTerms& n) {
   const TermId x = n.operand("input", type);
   const TermId centered = n.sub(x, mean_of(n, x));
   const TermId variance = mean_of(n, n.mul(centered, centered));
-  const TermId deviation = n.make(Op::sqrt, n.add(variance, n.number(n.real("eps", 1e-5), type)));
-  return with_weight(n, n.mul(centered, inverse(n, deviation)));
+  const TermId scale = n.make(Op::rsqrt, n.add(variance, n.number(n.real("eps", 1e-5), type)));
+  return with_weight(n, n.mul(centered, scale));
 }
 TermId rms_norm(NodeTerms& n) {
   const Type type = float_result(n);
@@ -274,8 +276,8 @@ TermId rms_norm(NodeTerms& n) {
   const double epsilon = n.real(
       "eps", is_double ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon());
   const TermId mean_square = mean_of(n, n.mul(x, x));
-  const TermId root = n.make(Op::sqrt, n.add(mean_square, n.number(epsilon, type)));
-  return with_weight(n, n.mul(x, inverse(n, root)));
+  const TermId scale = n.make(Op::rsqrt, n.add(mean_square, n.number(epsilon, type)));
+  return with_weight(n, n.mul(x, scale));
 }
 
 // With the statistics that were learnt.
@@ -283,7 +285,7 @@ TermId batch_norm(NodeTerms& n) {
   if (n.flag("training", true) || !n.has("running_mean") || !n.has("running_var")) throw NotFused{};
   const Type type = float_result(n);
   const TermId variance = n.add(n.operand("running_var", type), n.number(n.real("eps", 1e-5), type));
-  TermId scale = inverse(n, n.make(Op::sqrt, variance));
+  TermId scale = n.make(Op::rsqrt, variance);
   if (n.has("weight")) scale = n.mul(scale, n.operand("weight", type));
   const TermId moved = n.mul(n.operand("running_mean", type), scale);
   const TermId shift = n.has("bias") ? n.sub(n.operand("bias", type), moved) : n.make(Op::neg, moved);

@@ -68,12 +68,13 @@ class CudaStep final : public native::Step {
            c10::Device device)
       : function_(function),
         device_(device),
-        arguments_(graph, plan),
+        arguments_(graph, plan, text.reads_vectors),
         sizes_(plan.kernel.sizes.begin(),
                plan.kernel.sizes.begin() + static_cast<ptrdiff_t>(plan.kernel.rows())),
         threads_(static_cast<unsigned>(text.threads)),
         per_block_(text.per_block) {
     plan.for_each_value(uses, makes);
+    keeps_nothing = true;
   }
 
   void run(std::vector<c10::IValue>& values, const shape::Bindings& bindings) const override {

@@ -4,6 +4,9 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <unordered_map>
+#include <utility>
+
 #include "backends/cuda_graphs/graphed_program.h"
 #include "backends/fused/kernel/cuda_text.h"
 #include "backends/fused/kernel/llvm_text.h"
@@ -11,7 +14,9 @@
 #include "backends/fused/program/constant_evaluator.h"
 #include "backends/fused/program/cuda_step.h"
 #include "backends/fused/program/kernel_step.h"
+#include "backends/fused/program/matrix_step.h"
 #include "backends/fused/program/product_step.h"
+#include "backends/fused/rewrite/rewrite.h"
 #include "backends/fx/overlap_checked.h"
 #include "backends/native/tensor_program.h"
 #include "core/ir/effects.h"
@@ -25,8 +30,38 @@ namespace {
 using Steps = std::vector<std::unique_ptr<native::Step>>;
 constexpr const char* kName = "KERNEL";
 
+py::object compiler_for_cpu() { return py::module_::import("stator.backends.fused.compiler"); }
+
+// Tests run kernels for CUDA on the CPU: something that compiles them, or None.
+py::object cuda_emulator() { return compiler_for_cpu().attr("cuda_emulator"); }
+
+Language language_of(const ir::Graph& graph) {
+  if (kernel_device(graph).type == ir::DeviceType::kCuda) return Language::cuda;
+  return cuda_emulator().is_none() ? Language::llvm : Language::cuda;
+}
+
+std::string extent_text(const Extent& extent) {
+  return extent.is_number() ? std::to_string(extent.number) : "s" + std::to_string(extent.parameter);
+}
+
+Steps compile_for_emulator(const ir::Graph& graph, const Plan& plan, const py::object& emulator) {
+  Steps steps;
+  for (const KernelPlan& kernel : plan.kernels) {
+    const CudaText text = cuda_text(kernel.kernel, kName);
+    py::list rows;
+    for (size_t d = 0; d < kernel.kernel.rows(); ++d) rows.append(extent_text(kernel.kernel.sizes[d]));
+    const py::object address = emulator(cuda_prelude(), text.text, text.threads, text.per_block, rows,
+                                        kernel.loads.size() + kernel.stores.size(), kernel.kernel.parameters);
+    const auto function = reinterpret_cast<Function>(address.cast<uintptr_t>());
+    steps.push_back(make_kernel_step(graph, kernel, function, text.reads_vectors));
+  }
+  return steps;
+}
+
 std::optional<Steps> compile_for_cpu(const ir::Graph& graph, const Plan& plan) {
-  const py::object compiler = py::module_::import("stator.backends.fused.compiler");
+  const py::object emulator = cuda_emulator();
+  if (!emulator.is_none()) return compile_for_emulator(graph, plan, emulator);
+  const py::object compiler = compiler_for_cpu();
   py::list texts;
   for (const KernelPlan& kernel : plan.kernels) texts.append(llvm_text(kernel.kernel, kName));
   const py::object addresses = compiler.attr("addresses_of")(llvm_prelude(), texts);
@@ -75,7 +110,14 @@ bool records_no_gradient(const ir::Graph& graph, const ir::Node& node) {
   return true;
 }
 
-std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& plan, Steps kernels) {
+std::unique_ptr<native::Step> step_of_product(const ir::Graph& graph, const ir::Node& node,
+                                              Language language) {
+  auto step = make_product_step(graph, node);
+  return step || language != Language::cuda ? std::move(step) : make_matrix_step(graph, node);
+}
+
+std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& plan, Steps kernels,
+                                         Language language) {
   std::vector<native::Scheduled> schedule;
   uint32_t last = 0;
   for (const Step& step : plan.steps) {
@@ -85,7 +127,7 @@ std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& pla
         last = scheduled.node = step.index;
         scheduled.records_no_gradient = records_no_gradient(graph, graph.nodes()[step.index]);
         if (scheduled.records_no_gradient)
-          scheduled.step = make_product_step(graph, graph.nodes()[step.index]);
+          scheduled.step = step_of_product(graph, graph.nodes()[step.index], language);
         break;
       case Step::Kind::kernel:
         scheduled.node = plan.kernels[step.index].nodes.front();
@@ -101,6 +143,29 @@ std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& pla
   return schedule;
 }
 
+// The graph of a session in another form, while it is wanted. The session's inputs are those of the graph, in
+// their order.
+class OtherGraph {
+ public:
+  OtherGraph(Session& session, ir::Graph other) : session_(session), kept_(std::move(other)) { exchange(); }
+  ~OtherGraph() = default;
+  OtherGraph(const OtherGraph&) = delete;
+  OtherGraph& operator=(const OtherGraph&) = delete;
+
+  // Back to the old graph.
+  void exchange() {
+    std::unordered_map<uint32_t, ir::ValueId> now;
+    for (size_t i = 0; i < kept_.inputs().size(); ++i)
+      now[index(session_.graph.inputs()[i].value)] = kept_.inputs()[i].value;
+    for (Session::Lifted& lifted : session_.inputs) lifted.input = now.at(index(lifted.input));
+    std::swap(session_.graph, kept_);
+  }
+
+ private:
+  Session& session_;
+  ir::Graph kept_;
+};
+
 std::unique_ptr<TensorProgram> without_kernels(std::shared_ptr<Session> session, bool records) {
   if (!records) return native::make_tensor_program(std::move(session));
   native::Program program = cuda_graphs::make_program(*session, native::in_order(session->graph));
@@ -112,16 +177,24 @@ std::unique_ptr<TensorProgram> without_kernels(std::shared_ptr<Session> session,
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, bool records) {
   // What needs gradients keeps every node: merging some would change the bits of gradients.
   if (!obstacle(session->graph).empty()) return without_kernels(std::move(session), records);
+  const Language language = language_of(session->graph);
+  OtherGraph other(*session, rewritten(session->graph, language));
   const auto report = pass::run_passes(session->graph, {.evaluate = evaluate_constant});
   if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
   std::vector<at::Tensor> inputs;
   for (const Session::Lifted& lifted : session->inputs) inputs.push_back(lifted.tensor);
   fx::InputOverlap overlap(session->graph, inputs);
-  if (overlap.matters() && !overlap.none()) return without_kernels(std::move(session), records);
-  const Plan plan = make_plan(session->graph);
+  if (overlap.matters() && !overlap.none()) {
+    other.exchange();
+    return without_kernels(std::move(session), records);
+  }
+  const Plan plan = make_plan(session->graph, language);
   std::optional<Steps> kernels = compile(session->graph, plan);
-  if (!kernels) return without_kernels(std::move(session), records);
-  auto schedule = scheduled(session->graph, plan, std::move(*kernels));
+  if (!kernels) {
+    other.exchange();
+    return without_kernels(std::move(session), records);
+  }
+  auto schedule = scheduled(session->graph, plan, std::move(*kernels), language);
   native::Program program = records ? cuda_graphs::make_program(*session, std::move(schedule))
                                     : native::Program(session->graph, std::move(schedule));
   auto made = native::make_tensor_program(std::move(session), std::move(program));

@@ -8,7 +8,8 @@ namespace stator::fused {
 
 class KernelArguments {
  public:
-  KernelArguments(const ir::Graph& graph, const KernelPlan& plan);
+  // `aligned`, by load: the kernel reads memory that is aligned to vectors; what is not is copied.
+  KernelArguments(const ir::Graph& graph, const KernelPlan& plan, const std::vector<char>& aligned = {});
 
   // Of one run: loads, stores, parameters, 8 bytes each.
   struct Filled {
@@ -28,11 +29,15 @@ class KernelArguments {
   struct Source {
     uint32_t value;
     int64_t element;  // bytes
-    Layout layout;    // of the root
-    Amounts ends;     // first element read, first of the root
+    int64_t shift;    // elements
+    bool is_aligned;
+    Layout layout;  // of the root
+    Amounts ends;   // first element read, first of the root
   };
   struct Target {
     uint32_t value;
+    int64_t offset;  // bytes
+    bool is_new;     // else the target before has the same value
     Layout layout;
   };
 

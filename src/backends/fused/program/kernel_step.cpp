@@ -24,9 +24,11 @@ int64_t cost_of(const Kernel& kernel) {
 
 class KernelStep final : public native::Step {
  public:
-  KernelStep(const ir::Graph& graph, const KernelPlan& plan, Function function)
-      : function_(function), arguments_(graph, plan) {
+  KernelStep(const ir::Graph& graph, const KernelPlan& plan, Function function,
+             const std::vector<char>& aligned)
+      : function_(function), arguments_(graph, plan, aligned) {
     plan.for_each_value(uses, makes);
+    keeps_nothing = true;
     const Kernel& kernel = plan.kernel;
     if (kernel.rows() > 0) outer_ = kernel.sizes[0];
     inner_cost_ = cost_of(kernel);
@@ -99,8 +101,8 @@ class ViewStep final : public native::Step {
 }  // namespace
 
 std::unique_ptr<native::Step> make_kernel_step(const ir::Graph& graph, const KernelPlan& plan,
-                                               Function function) {
-  return std::make_unique<KernelStep>(graph, plan, function);
+                                               Function function, const std::vector<char>& aligned) {
+  return std::make_unique<KernelStep>(graph, plan, function, aligned);
 }
 
 std::unique_ptr<native::Step> make_view_step(const ir::Graph& graph, ir::ValueId value, ir::ValueId root) {

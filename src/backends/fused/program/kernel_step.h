@@ -12,7 +12,7 @@ namespace stator::fused {
 using Function = void (*)(const int64_t* arguments, int64_t begin, int64_t end);
 
 std::unique_ptr<native::Step> make_kernel_step(const ir::Graph& graph, const KernelPlan& plan,
-                                               Function function);
+                                               Function function, const std::vector<char>& aligned = {});
 
 // Puts the value there as a view of its root.
 std::unique_ptr<native::Step> make_view_step(const ir::Graph& graph, ir::ValueId value, ir::ValueId root);

@@ -62,7 +62,10 @@ at::Tensor Layout::allocate(const shape::Bindings& bindings) const {
 }
 
 at::Tensor Layout::arranged(const at::Tensor& tensor, const shape::Bindings& bindings) const {
-  if (fits(tensor, bindings)) return tensor;
+  return fits(tensor, bindings) ? tensor : copied(tensor, bindings);
+}
+
+at::Tensor Layout::copied(const at::Tensor& tensor, const shape::Bindings& bindings) const {
   c10::SmallVector<int64_t, 8> sizes;
   if (tensor.scalar_type() != dtype_ || !tensor.sizes().equals(sizes_.in(bindings, sizes)))
     throw std::runtime_error("stator: a value is of another size or type than when it was captured");

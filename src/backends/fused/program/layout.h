@@ -39,6 +39,8 @@ class Layout {
   // The tensor itself if it lies as the graph says, else a copy that does. A kernel may give its results
   // other strides than the graph expects of it.
   at::Tensor arranged(const at::Tensor& tensor, const shape::Bindings& bindings) const;
+  // The same, always in memory of its own.
+  at::Tensor copied(const at::Tensor& tensor, const shape::Bindings& bindings) const;
   // Another tensor on the memory of `root`; `offset` elements behind its first.
   at::Tensor view(const at::Tensor& root, int64_t offset, const shape::Bindings& bindings) const;
 

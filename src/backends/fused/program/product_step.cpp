@@ -36,6 +36,7 @@ class ProductStep final : public native::Step {
     uses = {left_, right_};
     if (bias_ != UINT32_MAX) uses.push_back(bias_);
     makes = {result_};
+    keeps_nothing = true;
   }
 
   void run(std::vector<c10::IValue>& values, const shape::Bindings& bindings) const override {
