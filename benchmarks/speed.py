@@ -1,10 +1,13 @@
-"""benchmarks/speed.py: inference by eager code, `native`, `fused` and Inductor, side by side in one run.
+"""benchmarks/speed.py: inference or training by eager code, `native`, `fused` and Inductor, side by side.
 
     python benchmarks/speed.py [--threads 1 2] [--backends native fused inductor] [--json FILE] [case…]
     python benchmarks/speed.py --device cuda [--dtype bfloat16]
+    python benchmarks/speed.py --training
 
 On the CPU the models are tiny, on CUDA of their full size (speed_models.py). `+graphs` behind a backend is
 `mode="reduce-overhead"`. On CUDA a cell is the time of ten calls and the wait for the device, divided by ten.
+A call of --training is a step without its optimizer: gradients dropped, forward in training mode, a loss,
+backward; the difference is that of the gradients, from the same random numbers (Inductor draws others).
 
 Each cell is the best of several rounds, in ms a call; rounds of all backends take turns, so a busy machine is
 unfair to none. With one thread it is the thread's processor time: other work on the machine does not count.
@@ -30,6 +33,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 CASES = ("bert", "gpt2", "vit", "llama", "mixtral", "convnext")
 BACKENDS = ("native", "fused", "inductor")
+TRAINING_CASES = ("mlp", "bert", "gpt2", "resnet")
 CUDA_BACKENDS = ("native", "native+graphs", "fused+graphs", "inductor+graphs")
 
 
@@ -48,6 +52,10 @@ def program(name: str, device: str, dtype: torch.dtype) -> Any:
         return made._replace(args=move(made.args), kwargs=move(dict(made.kwargs)))
     if name in speed_cases.CASES:
         return speed_cases.CASES[name].build()
+    if name == "resnet":
+        sizes = {"embedding_size": 16, "hidden_sizes": [16, 32, 64, 128], "depths": [2, 2, 2, 2]}
+        image = {"pixel_values": torch.randn(2, 3, 64, 64)}
+        return speed_cases.pretrained("ResNetForImageClassification", "ResNetConfig", sizes, image)
     options = {"hidden_sizes": [16, 32, 64, 128], "depths": [2, 2, 6, 2], "num_channels": 3}
     assert name == "convnext", name
     call = {"pixel_values": torch.randn(2, 3, 64, 64)}
@@ -77,12 +85,31 @@ def tensors(result: Any) -> list[torch.Tensor]:
 
 
 def worst(result: Any, wanted: Any) -> float:
-    """The greatest difference, as a part of the greatest value."""
-    pairs = zip(tensors(result), tensors(wanted), strict=True)
+    """The greatest difference, as a part of the tensor's greatest value, or of a millionth of all.
+
+    Some gradients are zero but for rounding: of the bias of keys, for one.
+    """
+    pairs = list(zip(tensors(result), tensors(wanted), strict=True))
+    least = 1e-6 * max(float(b.abs().max()) for _, b in pairs) + 1e-30
     return max(
-        float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp_min(1e-30))
+        float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp_min(least))
         for a, b in pairs
     )
+
+
+class TrainingStep:
+    """Forward and backward of a model; gives its gradients."""
+
+    def __init__(self, case: Any, function: Callable[..., Any] | None = None) -> None:
+        self.case, self.function = case, function or case.function
+        self.parameters = list(case.function.train().parameters())
+
+    def __call__(self) -> Any:
+        for parameter in self.parameters:
+            parameter.grad = None
+        result = self.function(*self.case.args, **self.case.kwargs)
+        torch.stack([t.float().square().mean() for t in tensors(result)]).sum().backward()
+        return [p.grad for p in self.parameters if p.grad is not None]
 
 
 def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -94,9 +121,11 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     row |= {"ms": {}, "compile_s": {}, "compile_cpu_s": {}, "difference": {}}
     by_thread = torch.get_num_threads() == 1 and not on_cuda
     clock = time.thread_time if by_thread else time.perf_counter
-    calls: dict[str, Callable[[], Any]] = {"eager": case}
-    with torch.no_grad():
-        wanted = case()
+    plain: Callable[[], Any] = TrainingStep(case) if options.training else case
+    calls: dict[str, Callable[[], Any]] = {"eager": plain}
+    with torch.set_grad_enabled(options.training):
+        torch.manual_seed(1)
+        wanted = plain()
         for backend in backends:
             start, cpu = time.perf_counter(), time.process_time()
             fn = compiled(backend, case.function)
@@ -104,6 +133,9 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
             def call(fn: Callable[..., Any] = fn) -> Any:
                 return fn(*case.args, **case.kwargs)
 
+            if options.training:
+                call = TrainingStep(case, fn)
+            torch.manual_seed(1)
             result = call()
             wait()
             row["compile_s"][backend] = time.perf_counter() - start
@@ -112,6 +144,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
             calls[backend] = call
         for backend, call in calls.items():
             for _ in range(4):
+                torch.manual_seed(1)
                 result = call()
             if backend != "eager":
                 row["difference"][backend] = max(row["difference"][backend], worst(result, wanted))
@@ -152,6 +185,7 @@ def main() -> int:
     parser.add_argument("--backends", nargs="*")
     parser.add_argument("--seconds", type=float, default=2.0, help="a backend and case")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--training", action="store_true")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     on_cuda = options.device != "cpu"
@@ -160,7 +194,8 @@ def main() -> int:
         import speed_models
 
         options.threads = [torch.get_num_threads()]
-    options.cases = options.cases or list(speed_models.MODELS if on_cuda else CASES)
+    everything = speed_models.MODELS if on_cuda else TRAINING_CASES if options.training else CASES
+    options.cases = options.cases or list(everything)
     warnings.filterwarnings("ignore")
     rows = []
     with tempfile.TemporaryDirectory() as cache:

@@ -1,4 +1,4 @@
-"""Random programs for the fused backend: python tests/fused/graph_fuzzer.py --count 10000.
+"""Random programs for the fused backend: python tests/fused/graph_fuzzer.py --count 10000 [--training].
 
 A program is a function of a few tensors. It draws operators, operands, layouts and types from a seed, writes
 in place now and then, and returns some of what it made.
@@ -156,6 +156,23 @@ def failure(seed: int) -> str | None:
     return difference(program, inputs, ulps=512, coarsest=torch.float32)
 
 
+def training_program_of(seed: int) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
+    """The same programs, where some arguments require gradients."""
+    program, inputs = program_of(seed)
+    draw = random.Random(seed + 1)
+    for i, tensor in enumerate(inputs):
+        tensor.requires_grad_(i == 0 or draw.random() < 0.6)
+    return program, inputs
+
+
+def training_failure(seed: int) -> str | None:
+    from training_checks import training_difference
+
+    program, inputs = training_program_of(seed)
+    skips = random.Random(seed + 2).choice([0, 0, 1, 2, 5])
+    return training_difference(program, inputs, ulps=4096, skips=skips)
+
+
 def main() -> int:
     import stator
 
@@ -163,12 +180,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--cuda", action="store_true", help="kernels for CUDA, emulated on the CPU")
+    parser.add_argument("--training", action="store_true", help="gradients too")
     options = parser.parse_args()
     failed = 0
+    check = training_failure if options.training else failure
     for seed in range(options.start, options.start + options.count):
         stator.reset()
         with emulated() if options.cuda else contextlib.nullcontext():
-            text = failure(seed)
+            text = check(seed)
         if text:
             failed += 1
             print(f"seed {seed}: {text}", flush=True)

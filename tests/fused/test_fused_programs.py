@@ -211,25 +211,6 @@ def test_layouts_that_change() -> None:
             torch.testing.assert_close(compiled(view), F.softmax(view * 2, -1) + 1)
 
 
-def test_gradients_are_torchs() -> None:
-    """Where a gradient is recorded, the graph is run as by `native`."""
-    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.LayerNorm(8))
-    x = torch.randn(4, 8)
-    before = counts["uses"]
-    compiled = stator.compile(model, backend="fused")
-    compiled(x).sum().backward()
-    got = [p.grad.clone() for p in model.parameters() if p.grad is not None]
-    model.zero_grad()
-    model(x).sum().backward()
-    wanted = [p.grad for p in model.parameters() if p.grad is not None]
-    assert len(got) == 4
-    assert all(torch.equal(a, b) for a, b in zip(got, wanted, strict=True))
-    assert counts["uses"] == before
-    with torch.no_grad():
-        torch.testing.assert_close(compiled(x), model(x))
-    assert counts["uses"] > before
-
-
 def test_errors_are_eagers() -> None:
     def program(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
         return (x * 2)[i] + 1

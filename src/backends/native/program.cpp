@@ -335,12 +335,27 @@ class WithRanges {
 std::vector<c10::IValue> Program::run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings,
                                       size_t* at) const {
   const Body& body = *body_;
-  size_t nobody_asks = 0;
-  size_t& number = at != nullptr ? *at : nobody_asks;
-  number = 0;
   if (inputs.size() != body.inputs.size()) throw std::invalid_argument("wrong number of inputs");
   std::vector<c10::IValue> values(body.values);
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = inputs[i];
+  return run_values(std::move(values), bindings, at);
+}
+
+std::vector<c10::IValue> Program::run_taking(std::vector<at::Tensor> inputs, const shape::Bindings& bindings,
+                                             size_t* at) const {
+  const Body& body = *body_;
+  if (inputs.size() != body.inputs.size()) throw std::invalid_argument("wrong number of inputs");
+  std::vector<c10::IValue> values(body.values);
+  for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = std::move(inputs[i]);
+  return run_values(std::move(values), bindings, at);
+}
+
+std::vector<c10::IValue> Program::run_values(std::vector<c10::IValue> values, const shape::Bindings& bindings,
+                                             size_t* at) const {
+  const Body& body = *body_;
+  size_t nobody_asks = 0;
+  size_t& number = at != nullptr ? *at : nobody_asks;
+  number = 0;
   for (size_t i = 0; i < body.reals.size(); ++i) values[body.reals[i]] = bindings.reals[i];
   const WithRanges ranges(runner_.get(), bindings);
   Body::run(body_, values, bindings, number, body.instructions.size(), runner_.get());

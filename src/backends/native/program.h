@@ -91,11 +91,17 @@ class Program {
   // `at`, if given, is the number of the instruction that runs, for those who catch what it throws.
   std::vector<c10::IValue> run(std::span<const at::Tensor> inputs, const shape::Bindings& bindings,
                                size_t* at = nullptr) const;
+  // The same, and the program lets go of inputs at their last use.
+  std::vector<c10::IValue> run_taking(std::vector<at::Tensor> inputs, const shape::Bindings& bindings,
+                                      size_t* at = nullptr) const;
   // The node that the instruction is ascribed to; SIZE_MAX where the run was at its end.
   size_t node_of(size_t instruction) const;
 
  private:
   struct Body;
+  // Precondition: `values` holds the inputs.
+  std::vector<c10::IValue> run_values(std::vector<c10::IValue> values, const shape::Bindings& bindings,
+                                      size_t* at) const;
   explicit Program(std::shared_ptr<const Body> body);
   std::shared_ptr<const Body> body_;  // backward may run a part of it once more, when the program is gone
   std::shared_ptr<RangeRunner> runner_;

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "torch/replacements/backward.h"
+#include "torch/replacements/traced_engine.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
@@ -312,6 +313,17 @@ Ref<> calls_custom_function(PyObject* callable) {
 
 bool is_engine_call(PyObject* callable) {
   return callable == engine_function || callable == question_function;
+}
+
+autograd::variable_list run_engine(const autograd::edge_list& roots, const autograd::variable_list& starts,
+                                   const autograd::edge_list& ends) {
+  if (!PythonsEngine::is_ready()) {
+    const py::gil_scoped_release for_its_threads;
+    PythonsEngine::start();
+  }
+  const InThisThread here;
+  return autograd::Engine::get_base_engine().execute(roots, starts, /*keep_graph=*/false,
+                                                     /*create_graph=*/false, /*accumulate_grad=*/false, ends);
 }
 
 bool start_engine() {

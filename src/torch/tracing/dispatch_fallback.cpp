@@ -285,6 +285,8 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
   const std::span<const c10::IValue> arguments(stack->data() + stack->size() - info.arguments,
                                                info.arguments);
   if (!session) return handle_outside(info, arguments, keys, stack);
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> without_autocast;
+  if (session->below_autocast) without_autocast.emplace(c10::autocast_dispatch_keyset);
   try {
     if (check_arguments(*session, arguments) == Arrival::wrapped) return pass_on(info, keys, stack);
     if (session->has_last_read && info.kind != OperatorKind::query)

@@ -150,6 +150,8 @@ class Session {
   // engine.
   std::function<Ref<>(PyObject* tensor, PyObject* name)> read_attribute;
   std::function<bool(PyObject* tensor, PyObject* name, PyObject* value)> make_write;
+  // Operators arrive behind autocast: what it made of them is what runs.
+  bool below_autocast = false;
   // Whether nodes may change what tensors that existed before are (requires_grad, data).
   bool changes_tensors = false;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.

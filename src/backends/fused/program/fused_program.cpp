@@ -17,6 +17,7 @@
 #include "backends/fused/program/matrix_step.h"
 #include "backends/fused/program/product_step.h"
 #include "backends/fused/rewrite/rewrite.h"
+#include "backends/fused/training/training_program.h"
 #include "backends/fx/overlap_checked.h"
 #include "backends/native/tensor_program.h"
 #include "core/ir/effects.h"
@@ -174,9 +175,22 @@ std::unique_ptr<TensorProgram> without_kernels(std::shared_ptr<Session> session,
 
 }  // namespace
 
+std::optional<native::Program> compiled(ir::Graph& graph) {
+  const auto report = pass::run_passes(graph, {.evaluate = evaluate_constant});
+  if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
+  const Language language = language_of(graph);
+  const Plan plan = make_plan(graph, language);
+  std::optional<Steps> kernels = compile(graph, plan);
+  if (!kernels) return {};
+  return native::Program(graph, scheduled(graph, plan, std::move(*kernels), language));
+}
+
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, bool records) {
   // What needs gradients keeps every node: merging some would change the bits of gradients.
-  if (!obstacle(session->graph).empty()) return without_kernels(std::move(session), records);
+  if (!obstacle(session->graph).empty()) {
+    if (records) return without_kernels(std::move(session), records);
+    return make_training_program(std::move(session));
+  }
   const Language language = language_of(session->graph);
   OtherGraph other(*session, rewritten(session->graph, language));
   const auto report = pass::run_passes(session->graph, {.evaluate = evaluate_constant});

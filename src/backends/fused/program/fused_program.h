@@ -2,14 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "backends/native/program.h"
 #include "capture/domain.h"
 #include "torch/tracing/session.h"
 
 namespace stator::fused {
 
-// Kernels for what they can compute, torch's operators for the rest. The native program where gradients are
-// recorded, or where nothing compiles kernels (stator/backends/fused says so). `records`: in CUDA graphs.
+// Optimises a graph that records no gradients, and compiles it; nothing where kernels cannot be compiled. The
+// GIL is held.
+std::optional<native::Program> compiled(ir::Graph& graph);
+
+// Kernels for what they can compute, torch's operators for the rest; with a compiled backward where gradients
+// are recorded. The native program where nothing compiles kernels (stator/backends/fused says so). `records`:
+// in CUDA graphs.
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, bool records);
 
 }  // namespace stator::fused

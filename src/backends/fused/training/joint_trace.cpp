@@ -1,0 +1,253 @@
+// src/backends/fused/training/joint_trace.cpp: a level of torch.func around tracers, torch's engine inside.
+//
+// Inside of a level torch's autograd records a history of wrappers; operators leave the level, those of the
+// engine too, as plain ones on tracers, and arrive at the dispatcher fallback.
+#include "backends/fused/training/joint_trace.h"
+
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <optional>
+#include <unordered_map>
+
+#include "core/pass/out_of_place.h"
+#include "torch/replacements/traced_engine.h"
+#include "torch/tracing/session.h"
+#include "torch/tracing/tracer.h"
+
+namespace stator::fused {
+namespace {
+
+namespace autograd = torch::autograd;
+
+struct Refused {
+  std::string reason;
+};
+
+// torch's functions for levels. By way of Python: its headers for them need a library that it does not bring.
+py::object functorch(const char* name) { return py::module_::import("torch._C._functorch").attr(name); }
+
+// The session, and the level in it, are open while this lives. Nothing is recorded outside of the level.
+class Level {
+ public:
+  explicit Level(Session& session) : session_(session), no_gradients_(false) {
+    const py::object enter = functorch("_grad_increment_nesting");
+    wrap_ = functorch("_wrap_for_grad");
+    unwrap_ = functorch("_unwrap_for_grad");
+    leave_ = functorch("_grad_decrement_nesting");
+    session_.enter();
+    try {
+      number_ = enter().cast<int64_t>();
+    } catch (...) {
+      session_.leave();
+      throw;
+    }
+    gradients_.emplace(true);
+  }
+  ~Level() {
+    try {
+      leave_level();
+    } catch (const std::exception&) {  // of Python's: the level is closed even so
+    }
+    session_.leave();
+  }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+  at::Tensor wrap(const at::Tensor& tracer) const { return call(wrap_, tracer); }
+  at::Tensor unwrap(const at::Tensor& tensor) const { return call(unwrap_, tensor); }
+  void leave_level() {
+    if (!gradients_) return;
+    gradients_.reset();
+    leave_();
+  }
+
+ private:
+  at::Tensor call(const py::object& function, const at::Tensor& tensor) const {
+    const py::object given = py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
+    const py::object made = function(given, number_);
+    return THPVariable_Unpack(made.ptr());
+  }
+
+  Session& session_;
+  c10::AutoGradMode no_gradients_;
+  std::optional<c10::AutoGradMode> gradients_;
+  py::object wrap_, unwrap_, leave_;
+  int64_t number_ = 0;
+};
+
+// What a gradient of this result is expected to look like: dense, with its strides where those are.
+TensorMeta gradient_meta(const at::Tensor& tracer) {
+  TensorMeta meta = meta_of(tracer);
+  meta.offset = 0;
+  meta.conj = meta.neg = false;
+  if (tracer.is_non_overlapping_and_dense()) return meta;
+  Size stride = 1;
+  for (size_t i = meta.sizes.size(); i-- > 0;) {
+    meta.strides[i] = stride;
+    stride = stride * std::max<int64_t>(tracer.size(static_cast<int64_t>(i)), 1);
+  }
+  return meta;
+}
+
+class Tracing {
+ public:
+  Tracing(const ir::Graph& graph, std::span<const at::Tensor> inputs, const shape::Bindings& bindings)
+      : graph_(graph), inputs_(inputs), bindings_(bindings) {
+    session_.below_autocast = true;
+    for (const at::Tensor& input : inputs) detached_.push_back(input.detach());
+  }
+
+  JointTrace run(const std::vector<char>& has_gradient) {
+    {
+      Level level(session_);
+      forward(level);
+      const std::vector<ir::ValueId> gradients = backward(level, has_gradient);
+      level.leave_level();
+      finish(gradients);
+    }
+    trace_.joint.graph = std::move(session_.graph);
+    pass::write_out_of_place(trace_.joint.graph);
+    return std::move(trace_);
+  }
+
+ private:
+  void forward(const Level& level) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const std::string name = "input_" + std::to_string(i);
+      const at::Tensor tracer = session_.input(detached_[i], name, name);
+      at::Tensor wrapper = level.wrap(tracer);
+      if (inputs_[i].requires_grad()) {
+        wrapper.set_requires_grad(true);
+        trace_.differentiable.push_back(i);
+      }
+      wrappers_.push_back(wrapper);
+      input_values_.push_back(session_.value_of(tracer));
+    }
+    const native::Program program(graph_);
+    const std::vector<c10::IValue> values = program.run(wrappers_, bindings_);
+    for (size_t i = 0; i < wrappers_.size(); ++i) {
+      if (wrappers_[i].requires_grad() != inputs_[i].requires_grad())
+        throw Refused{"an argument gets a history"};
+      const bool is_written = session_.value_of(level.unwrap(wrappers_[i])) != input_values_[i];
+      if (is_written && wrappers_[i].requires_grad()) throw Refused{"a write to an argument with a gradient"};
+    }
+    std::vector<at::Tensor> outputs;
+    for (const c10::IValue& value : values) {
+      if (!value.isTensor()) throw Refused{"a result that is a number"};
+      outputs.push_back(value.toTensor());
+    }
+    describe(level, outputs);
+    trace_.joint.forward_nodes = session_.graph.nodes().size();
+  }
+
+  void describe(const Level& level, const std::vector<at::Tensor>& outputs) {
+    std::unordered_map<c10::TensorImpl*, JointTrace::Output> known;
+    for (size_t i = 0; i < wrappers_.size(); ++i)
+      known[wrappers_[i].unsafeGetTensorImpl()] = {.result = SIZE_MAX, .input = i, .gradient = SIZE_MAX};
+    for (const at::Tensor& output : outputs) {
+      if (output.is_conj() || output.is_neg()) throw Refused{"a result that is a conjugate view"};
+      const auto [found, is_new] = known.try_emplace(output.unsafeGetTensorImpl());
+      if (is_new) {
+        found->second.result = results_.size();
+        results_.push_back(session_.output_value(level.unwrap(output)));
+        if (output.requires_grad()) {
+          found->second.gradient = roots_.size();
+          roots_.push_back(output);
+        }
+      }
+      trace_.outputs.push_back(found->second);
+    }
+    check_memory();
+  }
+
+  // Views that are results follow their base in eager code, which a node with several results cannot say.
+  void check_memory() const {
+    std::unordered_map<uint32_t, size_t> owners;
+    for (ir::ValueId input : input_values_) owners.emplace(index(session_.graph.value(input).storage), 0);
+    for (ir::ValueId result : results_) {
+      const auto storage = index(session_.graph.value(result).storage);
+      if (!owners.emplace(storage, 0).second) throw Refused{"a result that shares memory"};
+    }
+  }
+
+  std::vector<ir::ValueId> backward(const Level& level, const std::vector<char>& has_gradient) {
+    trace_.joint.gradients = roots_.size();
+    // Tensors that the graph holds become inputs as they are met; what the forward met stands before.
+    lifted_in_forward_ = session_.inputs.size() - inputs_.size();
+    std::vector<at::Tensor> tangents;
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      const TensorMeta meta = gradient_meta(level.unwrap(roots_[i]));
+      std::vector<shape::Dim> dims;
+      const std::string name = "gradient_" + std::to_string(i);
+      const ir::ValueId value = session_.graph.add_input(name, name, value_spec(meta, false, dims));
+      gradient_values_.push_back(value);
+      tangents.push_back(make_tracer(meta, {session_.id(), new_memory(), index(value)}, false, true));
+    }
+    autograd::edge_list edges;
+    autograd::variable_list starts;
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      if (!has_gradient.empty() && has_gradient[i] == 0) continue;
+      edges.push_back(autograd::impl::gradient_edge(roots_[i]));
+      starts.push_back(level.wrap(tangents[i]));
+    }
+    autograd::edge_list ends;
+    for (size_t i : trace_.differentiable) ends.push_back(autograd::impl::gradient_edge(wrappers_[i]));
+    std::vector<ir::ValueId> gradients;
+    if (edges.empty() || ends.empty()) throw Refused{"no gradient is asked for"};
+    for (const at::Tensor& found : run_engine(edges, starts, ends)) {
+      trace_.gradient_of.push_back(found.defined() ? gradients.size() : SIZE_MAX);
+      if (!found.defined()) continue;
+      if (found.layout() != c10::kStrided) throw Refused{"a gradient that is not strided"};
+      const at::Tensor inner = level.unwrap(found);
+      if (inner.is_conj() || inner.is_neg()) throw Refused{"a gradient that is a conjugate view"};
+      gradients.push_back(session_.output_value(inner));
+    }
+    return gradients;
+  }
+
+  void finish(const std::vector<ir::ValueId>& gradients) {
+    std::vector<ir::ValueId> outputs = results_;
+    outputs.insert(outputs.end(), gradients.begin(), gradients.end());
+    session_.finish(outputs);
+    if (session_.broken) throw Refused{session_.broken->detail};
+    for (size_t i = inputs_.size(); i < session_.inputs.size(); ++i)
+      trace_.constants.push_back(session_.inputs[i].tensor);
+    trace_.joint.first_gradient = inputs_.size() + lifted_in_forward_;
+    trace_.joint.results = results_.size();
+  }
+
+  const ir::Graph& graph_;
+  std::span<const at::Tensor> inputs_;
+  const shape::Bindings& bindings_;
+  std::vector<at::Tensor> detached_;  // inputs
+  Session session_;
+  JointTrace trace_;
+  std::vector<at::Tensor> wrappers_;
+  std::vector<ir::ValueId> input_values_;
+  std::vector<ir::ValueId> results_, gradient_values_;
+  std::vector<at::Tensor> roots_;
+  size_t lifted_in_forward_ = 0;
+};
+
+}  // namespace
+
+Result<JointTrace, std::string> trace_joint(const ir::Graph& graph, std::span<const at::Tensor> inputs,
+                                            const shape::Bindings& bindings,
+                                            const std::vector<char>& has_gradient) {
+  try {
+    return Tracing(graph, inputs, bindings).run(has_gradient);
+  } catch (const Refused& refused) {
+    return refused.reason;
+  } catch (const c10::Error& error) {
+    return std::string(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return std::string(error.what());
+  }
+}
+
+}  // namespace stator::fused

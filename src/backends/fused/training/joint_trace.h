@@ -1,0 +1,39 @@
+// src/backends/fused/training/joint_trace.h: a captured graph run once on tracers with autograd on, and the
+// backward recorded behind it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/native/program.h"
+#include "core/pass/partition.h"
+#include "core/result.h"
+
+namespace stator::fused {
+
+// Inputs of the joint graph: the captured graph's tensors, the gradients of results, and constants.
+struct JointTrace {
+  // A result of the captured graph.
+  struct Output {
+    size_t result = SIZE_MAX;  // which of the joint graph's results; SIZE_MAX: an input itself
+    size_t input = SIZE_MAX;
+    size_t gradient = SIZE_MAX;  // which gradient comes for it; SIZE_MAX: autograd does not record it
+  };
+  pass::JointGraph joint;
+  std::vector<at::Tensor> constants;
+  std::vector<Output> outputs;
+  std::vector<size_t> differentiable;  // inputs that require a gradient, by number
+  // For each of those: which gradient of the joint graph's is its own; SIZE_MAX: none comes there.
+  std::vector<size_t> gradient_of;
+};
+
+// `has_gradient`: which results get one, by JointTrace::Output::gradient; empty: all. The GIL is held. The
+// error says what stands in the way.
+Result<JointTrace, std::string> trace_joint(const ir::Graph& graph, std::span<const at::Tensor> inputs,
+                                            const shape::Bindings& bindings,
+                                            const std::vector<char>& has_gradient);
+
+}  // namespace stator::fused

@@ -1,0 +1,180 @@
+// src/backends/fused/training/trained_graph.cpp: trace, partition, compile.
+#include "backends/fused/training/trained_graph.h"
+
+#include <torch/csrc/utils/pybind.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "backends/fused/program/fused_program.h"
+#include "core/ir/effects.h"
+#include "core/pass/partition.h"
+
+namespace stator::fused {
+namespace {
+
+// A tensor that looks like another one and has no memory: to be traced. Those of equal storage share one.
+std::vector<at::Tensor> shells_of(std::span<const at::Tensor> tensors) {
+  std::unordered_map<c10::StorageImpl*, c10::Storage> storages;
+  std::vector<at::Tensor> shells;
+  for (const at::Tensor& tensor : tensors) {
+    const c10::Storage& real = tensor.storage();
+    auto [found, is_new] = storages.try_emplace(real.unsafeGetStorageImpl());
+    if (is_new)
+      found->second = c10::Storage(c10::Storage::use_byte_size_t(), real.nbytes(),
+                                   at::DataPtr(nullptr, tensor.device()), nullptr, false);
+    at::Tensor shell = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(found->second), tensor.key_set(),
+                                                                tensor.dtype());
+    shell.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides(),
+                                                       tensor.storage_offset());
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+      shell.unsafeGetTensorImpl()->set_wrapped_number(true);
+    shell.set_requires_grad(tensor.requires_grad());
+    shells.push_back(std::move(shell));
+  }
+  return shells;
+}
+
+std::vector<char> all_of(size_t count) { return std::vector<char>(count, 1); }
+
+}  // namespace
+
+Backward::Backward(std::unique_ptr<ir::Graph> graph, native::Program program, std::vector<size_t> gradient_of,
+                   size_t kept)
+    : graph_(std::move(graph)), program_(std::move(program)), gradient_of_(std::move(gradient_of)) {
+  for (const ir::Input& input : graph_->inputs().subspan(kept)) layouts_.emplace_back(*graph_, input.value);
+}
+
+std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients) const {
+  std::vector<at::Tensor> inputs = std::move(kept);
+  const shape::Bindings no_symbols{};
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    at::Tensor gradient = std::move(gradients[i]);
+    if (gradient.defined()) {
+      if (gradient.layout() != c10::kStrided) gradient = gradient.to_dense();
+      gradient = layouts_[i].arranged(gradient.resolve_conj().resolve_neg(), no_symbols);
+    }
+    inputs.push_back(std::move(gradient));
+  }
+  const std::vector<c10::IValue> made = program_.run_taking(std::move(inputs), no_symbols);
+  std::vector<at::Tensor> result;
+  for (size_t gradient : gradient_of_)
+    result.push_back(gradient == SIZE_MAX ? at::Tensor() : made[gradient].toTensor());
+  return result;
+}
+
+TrainedGraph::TrainedGraph(std::shared_ptr<const ir::Graph> captured, std::span<const at::Tensor> inputs,
+                           const shape::Bindings& bindings, JointTrace trace)
+    : captured_(std::move(captured)),
+      shells_(shells_of(inputs)),
+      bindings_(bindings),
+      traces_(traces_of(*captured_)),
+      trace_(std::move(trace)) {}
+
+Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
+    std::shared_ptr<const ir::Graph> captured, std::span<const at::Tensor> inputs,
+    const shape::Bindings& bindings) {
+  auto trace = trace_joint(*captured, inputs, bindings, {});
+  if (!trace) return trace.error();
+  for (size_t i = 0; i < captured->outputs().size(); ++i) {
+    const bool has_history = trace->outputs[i].result != SIZE_MAX && trace->outputs[i].gradient != SIZE_MAX;
+    const bool is_input = trace->outputs[i].input != SIZE_MAX;
+    if (!is_input && captured->value(captured->outputs()[i]).requires_grad() != has_history)
+      return std::string("a result whose history is another one");
+  }
+  auto parts = pass::partition(trace->joint);
+  if (!parts) return parts.error();
+  std::shared_ptr<TrainedGraph> made(new TrainedGraph(captured, inputs, bindings, std::move(*trace)));
+  made->kept_values_ = std::move(parts->kept);
+  made->describe_kept();
+  made->find_written();
+  made->forward_graph_ = std::make_unique<ir::Graph>(std::move(parts->forward));
+  made->forward_ = compiled(*made->forward_graph_);
+  auto graph = std::make_unique<ir::Graph>(std::move(parts->backward));
+  auto backward = compiled(*graph);
+  if (!made->forward_ || !backward) return std::string("nothing compiles kernels");
+  const JointTrace& own = made->trace_;
+  made->backwards_[all_of(own.joint.gradients)] = std::make_shared<Backward>(
+      std::move(graph), std::move(*backward), own.gradient_of, made->kept_values_.size());
+  return made;
+}
+
+void TrainedGraph::describe_kept() {
+  const ir::Graph& graph = trace_.joint.graph;
+  const size_t gradients_end = trace_.joint.first_gradient + trace_.joint.gradients;
+  for (ir::ValueId id : kept_values_) {
+    Kept kept;
+    size_t number = 0;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      if (i >= trace_.joint.first_gradient && i < gradients_end) continue;
+      const ir::ValueId input = graph.inputs()[i].value;
+      if (input == id) kept.input = number;
+      if (graph.value(input).storage == graph.value(id).storage && kept.memory_of_input == SIZE_MAX)
+        kept.memory_of_input = number;
+      ++number;
+    }
+    for (size_t i = 0; i < trace_.joint.results; ++i) {
+      const ir::ValueId result = graph.outputs()[i];
+      if (result == id) kept.result = i;
+      if (graph.value(result).storage == graph.value(id).storage) kept.memory_of_result = i;
+    }
+    kept_.push_back(kept);
+  }
+}
+
+// A write whose own result alone comes of the earlier contents (a counter), or statistics that batch norm
+// only keeps, change no other result.
+void TrainedGraph::find_written() {
+  const ir::Graph& graph = trace_.joint.graph;
+  for (size_t i = 0; i < shells_.size(); ++i) {
+    const ir::ValueId storage = graph.value(graph.inputs()[i].value).storage;
+    bool is_written = false, is_read = false;
+    for (const ir::Node& node : graph.nodes().first(trace_.joint.forward_nodes)) {
+      const ir::Effects effects = ir::effects_of(graph, node);
+      const auto operands = graph.operands(node);
+      for (size_t k = 0; k < operands.size(); ++k) {
+        graph.for_each_value(operands[k], [&](ir::ValueId id) {
+          if (graph.value(id).storage != storage) return;
+          (effects.writes_argument(k) ? is_written : is_read) = true;
+        });
+      }
+    }
+    if (is_written) written_.push_back(i);
+    if (is_written && is_read) read_and_written_.push_back(i);
+  }
+}
+
+std::vector<c10::IValue> TrainedGraph::forward(std::vector<at::Tensor> inputs, size_t* at) const {
+  inputs.insert(inputs.end(), trace_.constants.begin(), trace_.constants.end());
+  const shape::Bindings no_symbols{};
+  return forward_->run_taking(std::move(inputs), no_symbols, at);
+}
+
+std::shared_ptr<const Backward> TrainedGraph::backward(const std::vector<char>& has_gradient) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = backwards_.find(has_gradient); found != backwards_.end()) return found->second;
+  }
+  const py::gil_scoped_acquire locked;
+  // A backward may run under other modes than the forward did.
+  auto trace = trace_joint(*captured_, shells_, bindings_, has_gradient);
+  if (!trace) throw std::runtime_error("stator: no backward of some results alone: " + trace.error());
+  if (trace->joint.forward_nodes != trace_.joint.forward_nodes)
+    throw std::runtime_error("stator: no backward of some results alone: another forward");
+  auto graph = pass::backward_from(trace->joint, kept_values_);
+  if (!graph) throw std::runtime_error("stator: no backward of some results alone: " + graph.error());
+  auto owned = std::make_unique<ir::Graph>(std::move(*graph));
+  auto program = compiled(*owned);
+  if (!program) throw std::runtime_error("stator: no backward of some results alone: it does not compile");
+  auto made = std::make_shared<const Backward>(std::move(owned), std::move(*program), trace->gradient_of,
+                                               kept_values_.size());
+  const std::lock_guard lock(mutex_);
+  return backwards_.try_emplace(has_gradient, std::move(made)).first->second;
+}
+
+std::vector<c10::IValue> TrainedGraph::run_natively(std::span<const at::Tensor> inputs) const {
+  return native::Program(*captured_).run(inputs, bindings_);
+}
+
+}  // namespace stator::fused

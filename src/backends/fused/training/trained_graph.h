@@ -1,0 +1,83 @@
+// src/backends/fused/training/trained_graph.h: forward and backward of a captured graph, compiled for one set
+// of sizes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "backends/fused/program/layout.h"
+#include "backends/fused/training/joint_trace.h"
+#include "backends/run_recovery.h"
+
+namespace stator::fused {
+
+// A backward for the gradients that come. Its inputs: what the forward keeps, then gradients of results,
+// those that do not come undefined.
+class Backward {
+ public:
+  Backward(std::unique_ptr<ir::Graph> graph, native::Program program, std::vector<size_t> gradient_of,
+           size_t kept);
+
+  // One for each differentiable input; undefined where none comes. Takes the tensors.
+  std::vector<at::Tensor> run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients) const;
+
+ private:
+  std::unique_ptr<ir::Graph> graph_;
+  native::Program program_;
+  std::vector<size_t> gradient_of_;
+  std::vector<Layout> layouts_;  // of gradients of results
+};
+
+class TrainedGraph {
+ public:
+  // What the forward keeps for the backward, and whose memory that is.
+  struct Kept {
+    size_t input = SIZE_MAX;   // it is this input itself
+    size_t result = SIZE_MAX;  // it is this result itself
+    // Otherwise, where it lies in memory that the program holds: of this input or result.
+    size_t memory_of_input = SIZE_MAX, memory_of_result = SIZE_MAX;
+  };
+
+  // Compiles. The error says why the graph is left to `native`. The GIL is held.
+  static Result<std::shared_ptr<TrainedGraph>, std::string> make(std::shared_ptr<const ir::Graph> captured,
+                                                                 std::span<const at::Tensor> inputs,
+                                                                 const shape::Bindings& bindings);
+
+  const JointTrace& trace() const { return trace_; }
+  std::span<const Kept> kept() const { return kept_; }
+  size_t results() const { return trace_.joint.results; }
+  // Inputs that are written, whose earlier contents results may depend on.
+  std::span<const size_t> read_and_written() const { return read_and_written_; }
+  std::span<const size_t> written() const { return written_; }
+
+  // The joint graph's results, then what is kept.
+  std::vector<c10::IValue> forward(std::vector<at::Tensor> inputs, size_t* at) const;
+  // For the results that have a gradient. Throws where it cannot be made.
+  std::shared_ptr<const Backward> backward(const std::vector<char>& has_gradient) const;
+  // The captured graph by torch's operators and under torch's autograd.
+  std::vector<c10::IValue> run_natively(std::span<const at::Tensor> inputs) const;
+  const RunTraces& traces() const { return traces_; }
+
+ private:
+  TrainedGraph(std::shared_ptr<const ir::Graph> captured, std::span<const at::Tensor> inputs,
+               const shape::Bindings& bindings, JointTrace trace);
+  void describe_kept();
+  void find_written();
+
+  std::shared_ptr<const ir::Graph> captured_;
+  std::vector<at::Tensor> shells_;  // of inputs: what they look like, without memory
+  shape::Bindings bindings_;
+  RunTraces traces_;
+  JointTrace trace_;
+  std::vector<ir::ValueId> kept_values_;
+  std::vector<Kept> kept_;
+  std::vector<size_t> written_, read_and_written_;
+  std::unique_ptr<ir::Graph> forward_graph_;
+  std::optional<native::Program> forward_;
+  mutable std::mutex mutex_;  // never held while the GIL is asked for
+  mutable std::map<std::vector<char>, std::shared_ptr<const Backward>> backwards_;
+};
+
+}  // namespace stator::fused
