@@ -3,6 +3,7 @@
 import collections
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -204,5 +205,9 @@ def test_backends_compile_in_threads(backend: str) -> None:
             torch.testing.assert_close(result, expected)
             torch.autograd.grad(result.sum(), list(model.parameters()))
 
-    at_once(work)
-    assert sum(entry.hits for entry in stator.cache_entries(compiled)) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a thread that finds another one at work waits with its capture
+        at_once(work)
+    entries = stator.cache_entries(compiled)
+    assert len(entries) <= 2
+    assert sum(entry.hits for entry in entries) > 0

@@ -46,6 +46,7 @@ bool Argument::has_same_form(PyObject* value) const {
                                               : PySequence_Fast_GET_SIZE(value);
   if ((length && size != *length) || (is_empty && (size == 0) != *is_empty)) return false;
   if (kind == Kind::dict) {
+    if (PyODict_CheckExact(value) && !is_without_attributes(value)) return false;
     for (const Ref<>& key : absent) {
       if (PyDict_GetItemWithError(value, key.get()) != nullptr) return false;
       PyErr_Clear();

@@ -2,14 +2,22 @@
 #ifndef STATOR_CAPTURE_ARGUMENTS_PLAIN_DICT_H
 #define STATOR_CAPTURE_ARGUMENTS_PLAIN_DICT_H
 
+#include "capture/cpython/exported.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
 
+// An OrderedDict may have attributes, which a copy of its items has not.
+inline bool is_without_attributes(PyObject* ordered) {
+  PyObject** const slot = _PyObject_GetDictPtr(ordered);
+  return slot == nullptr || *slot == nullptr || PyDict_GET_SIZE(*slot) == 0;
+}
+
 // Dictionaries that a copy can stand for.
 inline bool is_plain_dict(PyObject* value) {
-  return PyDict_CheckExact(value) || (PyODict_CheckExact(value) && cpython::order_is_readable());
+  return PyDict_CheckExact(value) ||
+         (PyODict_CheckExact(value) && cpython::order_is_readable() && is_without_attributes(value));
 }
 
 // The dictionary of an instance, made if there is none yet; null for objects without one.

@@ -65,6 +65,9 @@ std::string SourceTexts::text(uint32_t node) const {
       case SourceStep::item:
         text += "[" + (step.quoted ? utf8(step.key.get()) : shown(step.key.get(), true)) + "]";
         break;
+      case SourceStep::key_in:
+        text = "a key of " + text;
+        break;
       case SourceStep::attribute:
         text += "." + (is_text ? utf8(step.key.get()) : shown(step.key.get(), false));
         break;

@@ -10,7 +10,7 @@
 namespace stator {
 
 // One step of the way to an object.
-enum class SourceStep : uint8_t { root, item, dict_of, attribute, cell_of, type_of };
+enum class SourceStep : uint8_t { root, item, key_in, dict_of, attribute, cell_of, type_of };
 
 class SourceTexts {
  public:

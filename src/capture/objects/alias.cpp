@@ -2,6 +2,7 @@
 // where functions are made.
 #include "capture/objects/alias.h"
 
+#include "capture/objects/tuple.h"
 #include "capture/program/description.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/type_aliases.h"
@@ -13,6 +14,7 @@ namespace {
 bool describe_alias(Description& description, size_t step, PyObject* alias) {
   const auto arguments = Ref<>::steal(PyObject_GetAttrString(alias, "__args__"));
   if (!arguments) return false;
+  take_made_tuple(description.recording, arguments.get());
   std::vector<size_t> parts;
   if (Py_IS_TYPE(alias, &Py_GenericAliasType)) {
     const auto origin = Ref<>::steal(PyObject_GetAttrString(alias, "__origin__"));

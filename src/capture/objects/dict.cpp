@@ -166,7 +166,7 @@ bool before_dict_in_place(Recording& recording, PyObject* dict, PyObject*, OnLis
 bool put(Recording& recording, PyObject* dict, PyObject* key, PyObject* old, PyObject* stands) {
   if (PyTypeObject* type = recording.classes.class_with(dict))
     return ClassKind::row.put(recording, reinterpret_cast<PyObject*>(type), key, old, stands);
-  return note_dict_key(recording, dict, key, old) && PyDict_SetItem(dict, key, stands) == 0;
+  return note_dict_key(recording, dict, key, old, key) && PyDict_SetItem(dict, key, stands) == 0;
 }
 
 // Results --------------------------------------------------------------------------------------------
@@ -310,6 +310,8 @@ bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
     if (PyErr_Occurred()) return false;
     reads.push_back({HeldKey(key), placed ? ExpectedValue::anything() : expect(value)});
     if (!placed) pin(recording, value, {Origin::item, dict, Ref<>::share(key)});
+    // A key that is no constant is compared by its address too.
+    if (!unseen && !is_constant(key)) pin(recording, key, {Origin::key_in, dict, {}});
   }
   DictGuard& guard = recording.guards.dict(dict);  // found again: guards on places may have moved it
   guard.whole = true;
@@ -342,7 +344,7 @@ bool before_key_write(Recording& recording, PyObject* container, PyObject* given
   if (key == nullptr) return false;
   PyObject* old = look_up(recording, container, key);
   if (old == nullptr && PyErr_Occurred()) return false;
-  return before_replacing(recording, old) && note_dict_key(recording, container, key, old);
+  return before_replacing(recording, old) && note_dict_key(recording, container, key, old, given_key);
 }
 
 bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value) {

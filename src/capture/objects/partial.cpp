@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "capture/cpython/module_attribute.h"
+#include "capture/objects/tuple.h"
 #include "capture/program/description.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/reads.h"
@@ -39,6 +40,7 @@ bool describe_partial(Description& description, size_t step, PyObject* partial) 
   const auto keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
   for (const char* name : {"func", "args"}) {
     const auto part = Ref<>::steal(PyObject_GetAttrString(partial, name));
+    if (part) take_made_tuple(description.recording, part.get());
     if (!part || !description.add_part(parts, part.get())) return false;
   }
   PyObject *key, *value;

@@ -65,7 +65,7 @@ class WrittenSet : public Written {
   }
 };
 
-bool note_key(Recording& recording, PyObject* set, PyObject* key, SetWrite write) {
+bool note_key(Recording& recording, PyObject* set, PyObject* key, PyObject* given, SetWrite write) {
   WrittenSet& written = recording.journal.note<WrittenSet>(set);
   if (!written.table) return false;
   if (!written.last) written.last = Ref<>::steal(PyDict_New());
@@ -75,7 +75,8 @@ bool note_key(Recording& recording, PyObject* set, PyObject* key, SetWrite write
   PyObject* now = write == SetWrite::add ? Py_True : Py_False;
   if (last == now) return true;
   if (PyErr_Occurred() || PyDict_SetItem(written.last.get(), key, now) < 0) return false;
-  written.changes.emplace_back(write, Ref<>::share(key));
+  // A tuple is known by its identity, and the one that was given may hold symbols.
+  written.changes.emplace_back(write, Ref<>::share(PyTuple_Check(key) ? given : key));
   return true;
 }
 
@@ -107,6 +108,15 @@ bool read_set(Recording& recording, PyObject* set) {
   return read_items_at_entry(recording, set, written->table.get());
 }
 
+// A frozen one is kept, and so is what it holds.
+void pin_frozen_items(Recording& recording, PyObject* set) {
+  if (!PyFrozenSet_CheckExact(set) || !is_pinned(recording, set)) return;
+  each_item(set, [&](PyObject* item) {
+    if (!is_constant(item)) pin(recording, item, {Origin::key_in, set, {}});
+    return true;
+  });
+}
+
 // Writes ---------------------------------------------------------------------------------------------
 
 bool before_all(Recording& recording, PyObject* set) {
@@ -123,7 +133,8 @@ bool before_set_method(Recording& recording, std::string_view method, PyObject* 
   if (!PySet_Check(set) || count < 2 || (method != "add" && method != "discard"))
     return before_whole_write(recording, set);
   const Ref<> key = writable_key(recording, arguments[1]);
-  return key && note_key(recording, set, key.get(), method == "add" ? SetWrite::add : SetWrite::discard);
+  return key && note_key(recording, set, key.get(), arguments[1],
+                         method == "add" ? SetWrite::add : SetWrite::discard);
 }
 
 bool before_set_in_place(Recording& recording, PyObject* set, PyObject*, OnList) {
@@ -143,7 +154,7 @@ bool fill(PyObject* set, const std::vector<size_t>& parts, const Layout& layout,
 bool describe_set(Description& description, size_t step, PyObject* set) {
   const bool is_frozen = PyFrozenSet_CheckExact(set);
   if (!is_frozen && !PySet_CheckExact(set)) return any_instance.describe(description, step, set);
-  if (!is_frozen && !description.is_made_here(set)) return description.refuse(set);
+  if (!description.is_made_here(set)) return description.refuse(set);
   std::vector<size_t> parts;
   Layout layout = cpython::SetLayout::unless_plain(set);
   if (!each_item(set, [&](PyObject* item) { return description.add_key(parts, item); })) return false;
@@ -167,6 +178,7 @@ bool describe_set(Description& description, size_t step, PyObject* set) {
 
 const ObjectKind SetKind::row = {
     .read = read_set,
+    .pin_parts = pin_frozen_items,
     .add_reached = add_iterated_items,
     .before_whole_write = before_all,
     .before_method_write = before_set_method,

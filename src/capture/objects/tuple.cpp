@@ -22,6 +22,8 @@ bool read_tuple(Recording& recording, PyObject* tuple) {
 bool describe_tuple(Description& description, size_t step, PyObject* tuple) {
   std::vector<size_t> parts;
   PyTypeObject* const type = Py_TYPE(tuple);
+  const bool is_the_empty_one = PyTuple_CheckExact(tuple) && PyTuple_GET_SIZE(tuple) == 0;
+  if (!is_the_empty_one && !description.is_made_here(tuple)) return description.refuse(tuple);
   // torch.return_types and the like are struct sequences, with a constructor of their own.
   const bool is_structure = PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "n_sequence_fields");
   if (!describe_items(description, tuple, parts)) return false;
@@ -42,6 +44,12 @@ bool describe_tuple(Description& description, size_t step, PyObject* tuple) {
 }
 
 }  // namespace
+
+void take_made_tuple(Recording& recording, PyObject* tuple) {
+  constexpr Py_ssize_t kHolders = 2;
+  if (PyTuple_CheckExact(tuple) && Py_REFCNT(tuple) == kHolders && !is_pinned(recording, tuple))
+    make_fresh(recording, tuple);
+}
 
 bool pin_items(Recording& recording, PyObject* tuple) {
   if (Argument* argument = find_argument(recording, tuple)) return reach_argument_items(recording, *argument);

@@ -123,7 +123,8 @@ void WrittenDict::collect_moved_keys(Effects& effects, const Recording& recordin
 void WrittenDict::collect_item(Effects& effects, PyObject* key, PyObject* value) const {
   // One that is made in each run is another one each time.
   if (!is_constant(key)) {
-    effects.add(object.get(), {Ref<>::share(key), Ref<>::share(value)},
+    PyObject* const tuple = given ? PyDict_GetItemWithError(given.get(), key) : nullptr;
+    effects.add(object.get(), {Ref<>::share(tuple != nullptr ? tuple : key), Ref<>::share(value)},
                 [](PyObject* dict, const FinalValues& values) {
                   return set_dict_item(dict, values[0], values[1]) == 0;
                 });
@@ -160,11 +161,16 @@ Ref<> dict_at_entry(const Recording& recording, PyObject* dict) {
 }
 
 // `old` is what is there, or nullptr.
-bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject* old) {
+bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject* old, PyObject* given) {
   WrittenDict& written = recording.journal.note<WrittenDict>(dict);
   if (!written.keys) written.keys = Ref<>::steal(PyDict_New());
   if (!written.keys) return false;
   const int known = PyDict_Contains(written.keys.get(), key);
+  // A dictionary keeps the key that it has: another one takes its place once it was removed.
+  if (PyTuple_Check(key) && (known == 0 || old == nullptr)) {
+    if (!written.given) written.given = Ref<>::steal(PyDict_New());
+    if (!written.given || PyDict_SetItem(written.given.get(), key, given) < 0) return false;
+  }
   if (known != 0) return known > 0;
   return PyDict_SetItem(written.keys.get(), key, old != nullptr ? old : Journal::absent()) == 0;
 }
@@ -178,7 +184,7 @@ bool note_dict_removal(Recording& recording, PyObject* dict, PyObject* key, PyOb
     written.removed = Ref<>::steal(PySet_New(nullptr));
   }
   return written.order && written.removed && PySet_Add(written.removed.get(), key) == 0 &&
-         note_dict_key(recording, dict, key, old);
+         note_dict_key(recording, dict, key, old, key);
 }
 
 bool note_whole_dict(Recording& recording, PyObject* dict) {

@@ -11,6 +11,7 @@ class WrittenDict : public Written {
   using Written::Written;
 
   Ref<> keys;     // each key that is written, with its old value or absent()
+  Ref<> given;    // by key: the tuple that was given as it, symbols and all, and is known by its identity
   Ref<> order;    // the keys at entry, where one was removed
   Ref<> removed;  // keys that were removed, whether or not they came back
 
@@ -40,7 +41,8 @@ inline const WrittenDict* written_dict(const Recording& recording, PyObject* dic
 Ref<> dict_at_entry(const Recording& recording, PyObject* dict);
 
 // Told before the write; false with an error set. `old` is what is there, or nullptr.
-bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject* old);
+// `given`: what the program gave as the key.
+bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject* old, PyObject* given);
 bool note_dict_removal(Recording& recording, PyObject* dict, PyObject* key, PyObject* old);
 bool note_whole_dict(Recording& recording, PyObject* dict);
 

@@ -14,7 +14,8 @@ struct IteratorKind {
     either,   // at what its callable gives, or else into the items
   };
   Looks looks;
-  bool is_leaf;  // iterates over a container, never over another iterator
+  bool is_leaf;               // iterates over a container, never over another iterator
+  bool makes_tuples = false;  // gives tuples of its own, the last of which it may hold as well
 };
 
 // Returns null if the object is no iterator of a kind that is listed.

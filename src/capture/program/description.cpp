@@ -78,11 +78,11 @@ bool Description::describe_step(size_t step, PyObject* value) {
   if (is_unread(value)) return refuse(value);
   if (PyLong_CheckExact(value) && is_identity(recording, value))
     return stop(recording, BreakCode::kUnguardable, "the identity of an object made here is kept");
-  if (const auto [container, key] =
-          PyTuple_CheckExact(value) ? recording.placed.place_of(value) : PlacedValues::Place();
-      container != nullptr) {
-    begin(step, [container, key = Ref<>::share(key)](const Rebuild::Given&) {
-      return Ref<>::share(item_at(container, key.get()));
+  if (PlacedValues::Place place = recording.placed.place_of(value); place.container != nullptr) {
+    begin(step, [key = Ref<>::share(place.key), place = std::move(place)](const Rebuild::Given&) {
+      PyObject* found = item_at(place.container, key.get());
+      for (const Py_ssize_t i : place.way) found = PyTuple_GET_ITEM(found, i);
+      return Ref<>::share(found);
     });
     return true;
   }
@@ -105,7 +105,7 @@ bool Description::refuse(PyObject* value) {
 }
 
 bool Description::is_made_here(PyObject* value) const {
-  return is_fresh(recording, value) || Py_REFCNT(value) == 1;
+  return is_fresh(recording, value) || Py_REFCNT(value) == 1 || is_kept_by_iterator(recording, value);
 }
 
 bool Description::add_part(std::vector<size_t>& parts, PyObject* part) {

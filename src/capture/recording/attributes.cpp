@@ -59,6 +59,26 @@ static bool read_kind(Recording& recording, PyObject* value) {
   return true;
 }
 
+static void pin_classes_of(Recording& recording, PyTypeObject* type, bool in_order) {
+  auto* const owner = reinterpret_cast<PyObject*>(type);
+  PyObject** const field = in_order ? &type->tp_mro : &type->tp_bases;
+  if (*field != nullptr && !is_fresh(recording, owner))
+    read_field(recording, owner, field, in_order ? "__mro__" : "__bases__");
+}
+
+// A tuple that code keeps (`co_consts`), or makes once and keeps then (`co_varnames`).
+static bool read_code_attribute(Recording& recording, PyObject* code, PyObject* name) {
+  if (!is_pinned(recording, code)) return true;
+  const auto value = Ref<>::steal(PyObject_GetAttr(code, name));
+  if (!value) {
+    PyErr_Clear();
+    return true;  // raises
+  }
+  if (PyTuple_Check(value.get()) && Py_REFCNT(value.get()) > 1)
+    pin(recording, value.get(), {Origin::attribute, code, Ref<>::share(name)});
+  return true;
+}
+
 bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   if (PyModule_Check(owner)) {
     PyObject* dict = PyModule_GetDict(owner);
@@ -90,10 +110,14 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
     const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
     if (is_types_own && (is("__name__") || is("__qualname__")) && !read_class_names(recording, type))
       return false;
+    // The same tuple until the class gets other bases.
+    if (on_metaclass != nullptr && Py_TYPE(owner) == &PyType_Type && (is("__mro__") || is("__bases__")))
+      pin_classes_of(recording, type, is("__mro__"));
     PyObject* const found = value != nullptr ? value : on_metaclass;
     return found == nullptr || pin_class_attribute(recording, type, found, name);
   }
   if (recording.domain.is_tensor(owner)) return read_tensor_attribute(recording, owner, name);
+  if (PyCode_Check(owner)) return read_code_attribute(recording, owner, name);
   if (never_changes(recording, owner)) {
     return !Py_IS_TYPE(owner, &PyMethod_Type) || read_method_attribute(recording, owner, name);
   }

@@ -81,8 +81,12 @@ void bound(Recording& recording, cpython::Frame* frame) {
     }
   }
   note_bound_holders(recording, frame);
+  const bool has_others = code->co_flags & CO_VARARGS;
+  const int index = code->co_argcount + code->co_kwonlyargcount + (has_others ? 1 : 0);
+  if (PyObject* others = has_others ? frame->localsplus[index - 1] : nullptr;
+      others != nullptr && !is_pinned(recording, others) && !is_of_call(recording, others))
+    make_fresh(recording, others);
   if (!(code->co_flags & CO_VARKEYWORDS)) return;
-  const int index = code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0);
   if (PyObject* keywords = frame->localsplus[index]) make_fresh(recording, keywords);
 }
 

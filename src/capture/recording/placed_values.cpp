@@ -18,21 +18,27 @@ PyObject* PlacedValues::in(PyObject* container, PyObject* key) const {
 }
 
 PlacedValues::Place PlacedValues::place_of(PyObject* stands) const {
-  const auto found = std::find_if(stand_ins_.begin(), stand_ins_.end(),
-                                  [&](const auto& known) { return known.second.stands.get() == stands; });
-  return found != stand_ins_.end() ? Place(found->first, found->second.key.get()) : Place();
+  const auto found = tuples_.find(stands);
+  return found != tuples_.end() ? found->second.place : Place();
 }
 
-void PlacedValues::add_tuple(PyObject* stands, PyObject* real) {
-  real_tuples_.emplace(stands, real);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(stands); i++) {
-    if (PyObject* item = PyTuple_GET_ITEM(stands, i); PyTuple_CheckExact(item)) add_tuple(item, real);
+void PlacedValues::add_tuple(PyObject* stands, PyObject* real, PyObject* container, PyObject* key) {
+  std::vector<std::pair<PyObject*, std::vector<Py_ssize_t>>> left{{stands, {}}};
+  while (!left.empty()) {
+    auto [tuple, way] = std::move(left.back());
+    left.pop_back();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+      if (!PyTuple_CheckExact(PyTuple_GET_ITEM(tuple, i))) continue;
+      left.emplace_back(PyTuple_GET_ITEM(tuple, i), way);
+      left.back().second.push_back(i);
+    }
+    tuples_.emplace(tuple, Tuple{real, {container, key, std::move(way)}});
   }
 }
 
 PyObject* PlacedValues::real_tuple(PyObject* stands) const {
-  const auto found = real_tuples_.find(stands);
-  return found != real_tuples_.end() ? found->second : nullptr;
+  const auto found = tuples_.find(stands);
+  return found != tuples_.end() ? found->second.real : nullptr;
 }
 
 }  // namespace stator

@@ -131,7 +131,7 @@ static bool see_tuple(Recording& recording, PyObject* container, PyObject* key, 
     return false;
   }
   recording.guards.add(std::move(guard), container);
-  recording.placed.add_tuple(stands.get(), value);
+  recording.placed.add_tuple(stands.get(), value, container, key);
   return place(recording, container, key, value, std::move(stands));
 }
 

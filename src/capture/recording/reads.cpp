@@ -48,6 +48,11 @@ bool read_object(Recording& recording, PyObject* object) {
 }
 
 bool make_instance_dict(Recording& recording, PyObject* object) {
+  // That of the object which stands for it would be another one.
+  if (const Argument* argument = find_argument(recording, object)) {
+    recording.arguments.repeated.insert(argument->real);
+    return stop(recording, BreakCode::kUnguardable, "attributes of an OrderedDict among the arguments");
+  }
   const auto dict = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
   if (!dict) return false;
   recording.guards.object(object).dict = dict.get();

@@ -2,10 +2,13 @@
 // one.
 #include "capture/recording/results.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/python_class.h"
+#include "capture/cpython/referents.h"
+#include "capture/policy/iterators.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
@@ -18,13 +21,36 @@ void expect_result(Recording& recording, PendingResult::Kind kind) {
   // An instruction that leads to several calls has one result.
   if (!recording.pending.empty() && recording.pending.back().frame == recording.frame)
     recording.pending.pop_back();
-  recording.pending.push_back({recording.frame, kind, {}, 1});
+  recording.pending.push_back({recording.frame, kind, {}, 1, {}});
+}
+
+void expect_tuple_of(Recording& recording, PyObject* iterator) {
+  if (recording.pending.empty() || recording.pending.back().frame != recording.frame)
+    expect_result(recording);
+  recording.pending.back().giver = Ref<>::share(iterator);
+}
+
+// It holds the tuple to fill it again once nobody else does.
+static bool is_held_by(PyObject* giver, PyObject* result) {
+  if (giver == nullptr || result == nullptr || !PyTuple_CheckExact(result) || Py_REFCNT(result) != 2)
+    return false;
+  std::vector<PyObject*> held;
+  cpython::add_referents(giver, held);
+  return std::find(held.begin(), held.end(), result) != held.end();
+}
+
+// It never changes and may be read wherever it comes from, but only one that was made here is made anew by
+// each call.
+static bool is_new_constant(const Recording& recording, PyObject* result) {
+  return (PyTuple_Check(result) || PyFrozenSet_Check(result)) && !is_pinned(recording, result) &&
+         !is_of_call(recording, result);
 }
 
 // Whether it holds others that may be as new: what only a new container holds.
 static bool note_object(Recording& recording, PyObject* result, bool made) {
   const bool alone = Py_REFCNT(result) == 1;
-  if (!is_known(recording, result) && (made || alone || recording.domain.is_tensor(result))) {
+  if ((made || alone || recording.domain.is_tensor(result)) &&
+      (!is_known(recording, result) || is_new_constant(recording, result))) {
     make_fresh(recording, result);
     // When it would die is not known here.
     if (cpython::is_python_class(Py_TYPE(result)) && cpython::has_finalizer(result))
@@ -33,12 +59,33 @@ static bool note_object(Recording& recording, PyObject* result, bool made) {
   return alone && (PyTuple_CheckExact(result) || PyList_CheckExact(result) || PyDict_CheckExact(result));
 }
 
+bool is_kept_by_iterator(const Recording& recording, PyObject* tuple) {
+  constexpr Py_ssize_t kHolders = 3;  // the iterator, a container, and whoever looks
+  constexpr size_t kLatest = 64;      // an iterator is mostly used where it is made
+  if (!PyTuple_CheckExact(tuple) || Py_REFCNT(tuple) > kHolders || !is_new_constant(recording, tuple))
+    return false;
+  const std::vector<Ref<>>& kept = recording.known.kept;
+  std::vector<PyObject*> held;
+  for (size_t i = kept.size(); i > 0 && kept.size() - i < kLatest; i--) {
+    PyObject* const object = kept[i - 1].get();
+    if (Py_TYPE(object)->tp_iternext == nullptr) continue;
+    const IteratorKind* const kind = iterator_kind(object);
+    if (kind != nullptr && kind->makes_tuples) cpython::add_referents(object, held);
+  }
+  return std::find(held.begin(), held.end(), tuple) != held.end();
+}
+
 // Of any depth, without recursion.
 void note_result(Recording& recording, PyObject* result, bool made) {
   if (result == nullptr || !note_object(recording, result, made)) return;
   std::vector<PyObject*> left{result};
   const auto note = [&](PyObject* item) {
-    if (item != nullptr && Py_REFCNT(item) == 1 && note_object(recording, item, false)) left.push_back(item);
+    if (item == nullptr) return;
+    if (Py_REFCNT(item) == 1) {
+      if (note_object(recording, item, false)) left.push_back(item);
+    } else if (is_kept_by_iterator(recording, item)) {
+      note_object(recording, item, true);
+    }
   };
   while (!left.empty()) {
     PyObject* container = left.back();
@@ -60,6 +107,7 @@ bool take_pending(Recording& recording, PyObject** sp) {
   for (size_t i = recording.pending.size(); i > 0; i--) {
     if (recording.pending[i - 1].frame != recording.frame) continue;
     const PendingResult::Kind kind = recording.pending[i - 1].kind;
+    const Ref<> giver = std::move(recording.pending[i - 1].giver);
     PyObject*& result = sp[-recording.pending[i - 1].depth];
     if (recording.pending[i - 1].instead) Py_SETREF(result, recording.pending[i - 1].instead.release());
     recording.pending.erase(
@@ -68,7 +116,7 @@ bool take_pending(Recording& recording, PyObject** sp) {
     if ((recording.has_symbols || recording.capture.has_symbols()) && result != nullptr)
       see_symbols(recording, result);
     if (kind == PendingResult::cached) return note_cached_result(recording, result);
-    note_result(recording, result, kind == PendingResult::made);
+    note_result(recording, result, kind == PendingResult::made || is_held_by(giver.get(), result));
     return !recording.stopped.happened();
   }
   return true;

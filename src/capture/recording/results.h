@@ -20,9 +20,14 @@ struct PendingResult {
   Kind kind;
   Ref<> instead;  // what captured code is to see, if it is something else
   int depth = 1;  // where it lies, counted from the top of the stack
+  Ref<> giver;    // an iterator of a kind that makes tuples, and may hold the last one as well
 };
 
 void expect_result(Recording& recording, PendingResult::Kind kind = PendingResult::plain);
+// The result will be a tuple that this iterator makes, unless it has none left.
+void expect_tuple_of(Recording& recording, PyObject* iterator);
+// A tuple that an iterator made here has given, and holds to fill it again once nobody else does.
+bool is_kept_by_iterator(const Recording& recording, PyObject* tuple);
 void note_result(Recording& recording, PyObject* result, bool made = false);
 // False: stopped.
 bool take_pending(Recording& recording, PyObject** sp);

@@ -10,6 +10,7 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/cpython/instance_dict.h"
 #include "capture/cpython/python_class.h"
+#include "capture/policy/iterators.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -23,6 +24,7 @@
 #include "capture/recording/plain_key.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/results.h"
 #include "capture/recording/sources.h"
 #include "capture/recording/symbols.h"
 #include "capture/recording/tensor_attributes.h"
@@ -59,6 +61,8 @@ bool before_advancing(Recording& recording, PyObject* iterator) {
     bool looks = false;
     if (!read_iterator(recording, iterator, looks)) return false;
     note_use(recording, looks ? Given::looked_at : Given::passed_on);
+    if (const IteratorKind* kind = iterator_kind(iterator); kind != nullptr && kind->makes_tuples)
+      expect_tuple_of(recording, iterator);
     return true;
   }
   return before_write(recording, iterator, "an iterator");

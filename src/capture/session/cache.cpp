@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "capture/engine/engine.h"
+#include "capture/session/attempt.h"
 
 namespace stator {
 
@@ -36,7 +37,7 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
   }
   if (!options.whole && awaits_module()) return Answer::native;
   const bool breaks_often = !options.whole && static_cast<int>(stops_.size()) >= limit;
-  if (!may_capture || breaks_often || Engine::get().capturing) return Answer::native;
+  if (!may_capture || breaks_often || another_capture_runs()) return Answer::native;
   if (!options.whole && !domain.captures_now()) return await_modes();
   if (!entries_.empty()) {
     misses_.push_back(failed);

@@ -24,7 +24,7 @@ static bool was_refused(const Domain& domain, const CaptureOptions& options) {
 
 std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, const Call& call,
                                       const CaptureOptions& options, CaptureStop& why) {
-  if (Engine::get().capturing) {
+  if (another_capture_runs()) {
     why.code = BreakCode::kCaptureRunning;
     return nullptr;
   }
