@@ -101,8 +101,8 @@ bool describe_walk(Description& description, size_t step, PyObject* iterator) {
           PyTuple_SET_ITEM(with.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[parts[i]].get()));
         Ref<> made = Ref<>::steal(with ? PyObject_CallObject(maker.get(), with.get()) : nullptr);
         if (!made || state == Description::kStopped) return made;
-        const auto done =
-            Ref<>::steal(PyObject_CallMethod(made.get(), "__setstate__", "O", values[state].get()));
+        static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
+        const auto done = Ref<>::steal(PyObject_CallMethodOneArg(made.get(), set_state, values[state].get()));
         return done ? std::move(made) : Ref<>();
       });
   return true;
