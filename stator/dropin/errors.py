@@ -41,9 +41,22 @@ def torch_words(code: str, detail: str) -> str | None:
     """What TorchDynamo calls a break; None: no program looks for it."""
     if code == "higher-order-operator" and "writes to" in detail:
         return "HOP: Unsafe side effect"
+    if code == "higher-order-operator" and _torch_name(code, detail) == "UncapturedHigherOrderOpError":
+        return "Higher Order Operator: torch.cond"
     if code == "unsupported-mode" and (transform := _transform_of_caller()) is not None:
         return f"Calling torch.func.{transform}(compiled_fn) function from eager mode is not supported"
     return _TORCH_WORDS.get(code)
+
+
+def _torch_name(code: str, detail: str) -> str:
+    """The class of TorchDynamo's that programs catch for a break."""
+    if code != "higher-order-operator":
+        return _TORCH_NAMES[_capture.CaptureError]
+    if "Unmatched output spec" in detail or "branches give tensors of different" in detail:
+        return "TorchRuntimeError"
+    if "raises TypeError" in detail or "operator is given returns a" in detail:
+        return "UncapturedHigherOrderOpError"
+    return _TORCH_NAMES[_capture.CaptureError]
 
 
 def _transform_of_caller() -> str | None:
@@ -64,7 +77,9 @@ def _capture_error(kind: str, message: str) -> BaseException:
         message = said + holds + in_torch_words(guard)
     if kind == "recompile" and stance.current() == "fail_on_recompile":
         message = f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {message}"
-    name = "RecompileError" if kind == "recompile" else _TORCH_NAMES[_capture.CaptureError]
+    name = _torch_name(reason[1], reason[2]) if reason is not None else _TORCH_NAMES[_capture.CaptureError]
+    if kind == "recompile":
+        name = "RecompileError"
     error: BaseException = _both(_capture.CaptureError, name)(message)
     vars(error).update(msg=message, real_stack=[])
     return error

@@ -1,5 +1,6 @@
 """A Python function as one node of a graph (`allow_in_graph`); see torch/replacements/allowed_call.cpp."""
 
+import dataclasses
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,7 +26,8 @@ class OpaqueCall:
     ) -> None:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        leaves, self._given = pytree.tree_flatten((args, kwargs), is_leaf=_is_known_size)
+        opened = pytree.tree_map(_opened, (args, kwargs), is_leaf=_is_known_size)
+        leaves, self._given = pytree.tree_flatten(opened, is_leaf=_is_known_size)
         if not symbols:  # what comes out is known for these numbers only
             leaves = [_number(leaf) if isinstance(leaf, SYMBOLS) else leaf for leaf in leaves]
         self.tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -44,9 +46,10 @@ class OpaqueCall:
         mode = FakeTensorMode(allow_non_fake_inputs=True)  # tensors that the function finds by itself
 
         def fake(tensor: torch.Tensor) -> torch.Tensor:
-            element = torch.empty_strided(
-                tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta"
-            ).requires_grad_(tensor.requires_grad)
+            size, stride = [int(n) for n in tensor.shape], [int(n) for n in tensor.stride()]
+            element = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta").requires_grad_(
+                tensor.requires_grad
+            )
             made: torch.Tensor = FakeTensor(mode, element, tensor.device)
             return made if tensor.is_leaf or not tensor.requires_grad else made.view_as(made)
 
@@ -81,7 +84,8 @@ class OpaqueCall:
         self, tensors: list[Any], numbers: Iterable[Any] = ()
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with these in the places of the tensors and of the symbolic numbers."""
-        args, kwargs = pytree.tree_unflatten(self.leaves(tensors, numbers), self._given)
+        opened = pytree.tree_unflatten(self.leaves(tensors, numbers), self._given)
+        args, kwargs = pytree.tree_map(_closed, opened, is_leaf=_is_opened)
         return args, kwargs
 
     def result(self, tensors: list[Any]) -> Any:
@@ -152,6 +156,48 @@ def _has_plain_containers(structure: Any) -> bool:
     return structure.is_leaf() or (
         structure.type in (tuple, list, dict) and all(map(_has_plain_containers, structure.children()))
     )
+
+
+class _Fields:
+    """The fields of an instance of a frozen dataclass, in its place."""
+
+    def __init__(self, kind: type, values: dict[str, Any]) -> None:
+        self.kind = kind
+        self.values = values
+
+
+pytree.register_pytree_node(
+    _Fields,
+    lambda fields: (list(fields.values.values()), (fields.kind, tuple(fields.values))),
+    lambda values, of: _Fields(of[0], dict(zip(of[1], values, strict=True))),
+)
+
+
+def _is_opened(value: Any) -> bool:
+    return type(value) is _Fields
+
+
+def _opened(leaf: Any) -> Any:
+    """Its fields in place of an instance that nobody can change, made by a dataclass alone."""
+    kind = type(leaf)
+    parameters = vars(kind).get("__dataclass_params__")
+    if parameters is None or not parameters.frozen or hasattr(kind, "__post_init__"):
+        return leaf
+    names = [field.name for field in dataclasses.fields(leaf)]
+    if not names or set(getattr(leaf, "__dict__", names)) != set(names):
+        return leaf
+    values = {name: getattr(leaf, name) for name in names}
+    return _Fields(kind, pytree.tree_map(_opened, values, is_leaf=_is_known_size))
+
+
+def _closed(value: Any) -> Any:
+    """The instance again."""
+    if not _is_opened(value):
+        return value
+    made = object.__new__(value.kind)
+    for name, content in value.values.items():
+        object.__setattr__(made, name, pytree.tree_map(_closed, content, is_leaf=_is_opened))
+    return made
 
 
 class _Place:

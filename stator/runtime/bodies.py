@@ -56,7 +56,10 @@ def _record(
     """Run a function as a body: what it gives, as tensors and the structure around them."""
     body = Body(name, _operators[operator])
     begin_body(body)
-    result = function(*args, **kwargs)
+    try:
+        result = function(*args, **kwargs)
+    except TypeError as error:  # torch names the operator, and eager code raises this
+        refuse(f"torch.{operator}: {name} raises TypeError: {error}")
     tensors: list[torch.Tensor] = []
     structure = _taken_apart(result, tensors)
     end_body(body, tuple(tensors))

@@ -14,11 +14,20 @@ bool is_plain_exception_class(PyTypeObject* type) {
   return PyType_IsSubtype(type, const_cast<PyTypeObject*>(base)) && type->tp_basicsize == base->tp_basicsize;
 }
 
+// Its value is the first of its arguments, unless somebody has set another one.
+bool is_plain_stop_iteration(PyObject* exception) {
+  if (!Py_IS_TYPE(exception, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) return false;
+  const auto* stop = reinterpret_cast<PyStopIterationObject*>(exception);
+  return stop->args != nullptr &&
+         stop->value == (PyTuple_GET_SIZE(stop->args) > 0 ? PyTuple_GET_ITEM(stop->args, 0) : Py_None);
+}
+
 // It was not raised yet.
 bool is_new(PyObject* exception) {
   const auto* fields = reinterpret_cast<PyBaseExceptionObject*>(exception);
-  return is_plain_exception_class(Py_TYPE(exception)) && fields->traceback == nullptr &&
-         fields->context == nullptr && fields->cause == nullptr && !fields->suppress_context;
+  return (is_plain_exception_class(Py_TYPE(exception)) || is_plain_stop_iteration(exception)) &&
+         fields->traceback == nullptr && fields->context == nullptr && fields->cause == nullptr &&
+         !fields->suppress_context;
 }
 
 void add_arguments(Recording&, PyObject* exception, std::vector<PyObject*>& found) {
@@ -33,6 +42,8 @@ bool describe_exception(Description& description, size_t step, PyObject* excepti
   if (arguments == Description::kStopped) return false;
   description.make_whole(step, [arguments, type = Ref<>::share(reinterpret_cast<PyObject*>(
                                                Py_TYPE(exception)))](const Description::Values& values) {
+    if (type.get() == PyExc_StopIteration)
+      return Ref<>::steal(PyObject_CallObject(type.get(), values[arguments].get()));
     const newfunc construct = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_new;
     return Ref<>::steal(
         construct(reinterpret_cast<PyTypeObject*>(type.get()), values[arguments].get(), nullptr));

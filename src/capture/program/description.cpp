@@ -1,6 +1,8 @@
 // capture/program/description.cpp: describing objects that outlive a capture.
 #include "capture/program/description.h"
 
+#include <algorithm>
+
 #include "capture/cpython/instance_values.h"
 #include "capture/engine/native_stack.h"
 #include "capture/recording/argument_reads.h"
@@ -36,21 +38,31 @@ std::optional<ArgumentPath> path_behind(const Recording& recording, PyObject* va
 }
 
 size_t Description::add(PyObject* value) {
-  inside_++;
+  open_.emplace_back();
   const size_t step = describe(value);
-  inside_--;
+  const bool is_in_circle = open_.back().is_in_circle;
+  open_.pop_back();
+  if (step != kStopped && is_in_circle && rebuild_.steps_[step].is_late) return refuse(value), kStopped;
+  if (step != kStopped && rebuild_.steps_[step].is_late && !open_.empty()) open_.back().has_late_part = true;
   return step;
 }
 
 size_t Description::describe(PyObject* value) {
-  if (const auto found = made_.find(value); found != made_.end())
-    return rebuild_.steps_[found->second].is_late && inside_ > 1 ? kStopped : found->second;
+  if (const auto found = made_.find(value); found != made_.end()) {
+    // An iterator over what contains it: the one cannot be made before the other is filled.
+    const auto is_open = [&](const Open& around) { return around.step == found->second; };
+    const auto around = std::ranges::find_if(open_, is_open);
+    if (around == open_.end()) return found->second;
+    around->is_in_circle = true;
+    return late_depth_ > 0 ? kStopped : found->second;
+  }
   if (native_stack_low()) {
     stop(recording, BreakCode::kUnguardable, "objects that are nested very deeply");
     return kStopped;
   }
   const size_t step = rebuild_.steps_.size();
   made_.emplace(value, step);
+  open_.back().step = step;
   rebuild_.steps_.emplace_back();
   return describe_step(step, value) ? step : kStopped;
 }
@@ -98,6 +110,23 @@ bool Description::describe_step(size_t step, PyObject* value) {
     return true;
   }
   return (kind.describe != nullptr ? kind : any_instance).describe(*this, step, value);
+}
+
+void Description::make_whole(size_t step, Rebuild::Whole make) {
+  const bool is_late = !open_.empty() && open_.back().has_late_part;
+  if (is_late) rebuild_.steps_[step].is_late = true;
+  (is_late ? rebuild_.late_ : rebuild_.whole_).push_back({step, std::move(make)});
+}
+
+void Description::fill(size_t step, Rebuild::Fill fill) {
+  if (open_.empty() || !open_.back().has_late_part) {
+    rebuild_.filled_.push_back({step, std::move(fill)});
+    return;
+  }
+  rebuild_.late_.push_back({step, [step, fill = std::move(fill)](const Values& values) {
+                              const Ref<> filled = values[step];
+                              return fill(filled.get(), values) ? Ref<>::share(filled.get()) : Ref<>();
+                            }});
 }
 
 bool Description::refuse(PyObject* value) {

@@ -49,20 +49,19 @@ class Description {
 
   void stay(size_t step, PyObject* constant) { rebuild_.steps_[step].constant = Ref<>::share(constant); }
   void begin(size_t step, Rebuild::Begin begin) { rebuild_.steps_[step].begin = std::move(begin); }
-  // In the order of the calls: parts first.
-  void make_whole(size_t step, Rebuild::Whole make) { rebuild_.whole_.push_back({step, std::move(make)}); }
-  void fill(size_t step, Rebuild::Fill fill) { rebuild_.filled_.push_back({step, std::move(fill)}); }
+  // In the order of the calls: parts first. What holds something that is made late is made or filled late.
+  void make_whole(size_t step, Rebuild::Whole make);
+  void fill(size_t step, Rebuild::Fill fill);
   void make_late(size_t step, Rebuild::Whole make) { rebuild_.late_.push_back({step, std::move(make)}); }
   // The number of this output of the tensor program.
   size_t add_output(PyObject* tensor);
-  // Around the description of what is made late: only others that are made late can hold it.
+  // Around the description of what is made late: from objects that are filled by then.
   template <class Describe>
   bool describe_late(size_t step, PyObject* value, Describe&& describe) {
-    if (inside_ > 1) return refuse(value);
     rebuild_.steps_[step].is_late = true;
-    const size_t inside = std::exchange(inside_, 0);
+    late_depth_++;
     const bool described = describe();
-    inside_ = inside;
+    late_depth_--;
     if (described) return true;
     PyErr_Clear();
     return refuse(value);
@@ -76,7 +75,15 @@ class Description {
   std::vector<PyObject*>& tensors_;
   std::unordered_map<PyObject*, size_t> made_;
   std::unordered_map<PyObject*, size_t> owners_;  // of dictionaries of attributes: the instance's step
-  size_t inside_ = 0;                             // of so many objects lies what is described
+  // Of each object around the one that is described: its step, whether a part of it is made late, and
+  // whether it contains itself.
+  struct Open {
+    size_t step = kStopped;
+    bool has_late_part = false;
+    bool is_in_circle = false;
+  };
+  std::vector<Open> open_;
+  size_t late_depth_ = 0;
 };
 
 // Where the part of the arguments stands that this object stands for, read or not; nothing: it is none.
