@@ -203,7 +203,11 @@ def main() -> int:
         for threads in options.threads:
             torch.set_num_threads(threads)
             for name in options.cases:
-                rows.append(measure(name, options))
+                try:
+                    rows.append(measure(name, options))
+                except ModuleNotFoundError as error:
+                    print(f"{name} is skipped: {error}", file=sys.stderr)
+                    continue
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     print(table(rows, options.backends))
     if options.json:

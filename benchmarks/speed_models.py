@@ -47,6 +47,15 @@ def resnet50() -> Program:
     return Program(torchvision.models.resnet50().eval(), (torch.randn(32, 3, 224, 224),))
 
 
+def unet() -> Program:
+    """The denoiser of Stable Diffusion 1.5, for two images of 512 x 512."""
+    from diffusers import UNet2DConditionModel
+
+    model = UNet2DConditionModel(sample_size=64, cross_attention_dim=768, attention_head_dim=8).eval()
+    arguments = (torch.randn(2, 4, 64, 64), torch.tensor([10, 10]), torch.randn(2, 77, 768))
+    return Program(model, arguments, {"return_dict": False})
+
+
 MODELS: dict[str, Callable[[], Program]] = {
-    each.__name__: each for each in (bert, gpt2, vit, llama, resnet50)
+    each.__name__: each for each in (bert, gpt2, vit, llama, resnet50, unet)
 }

@@ -146,7 +146,9 @@ def _kernel(
     compiled += 1
     halves = prelude.index("__device__ __forceinline__ float stator_from_f16")
     values = [f"*(void**)(a + {i})" for i in range(addresses)]
-    types = [each.rsplit(" ", 1)[0] for each in text[text.index("KERNEL(") + 7 : text.index(") {")].split(", ")]
+    types = [
+        each.rsplit(" ", 1)[0] for each in text[text.index("KERNEL(") + 7 : text.index(") {")].split(", ")
+    ]
     given = [f"({type_})({value})" for type_, value in zip(types, values, strict=False)]
     given += [f"a[{addresses + i}]" for i in range(parameters)]
     names = "".join(f"  const int64_t s{i} = a[{addresses + i}];\n" for i in range(parameters))

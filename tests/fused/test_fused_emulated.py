@@ -162,6 +162,35 @@ def test_a_reshape_that_copies() -> None:
     check(lambda x: x.transpose(0, 1).reshape(-1), uniform(4, 6), kernels=1)
 
 
+# -- Windows ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("sizes", [(2, 3, 9, 11), (1, 8, 16, 16), (2, 5, 3, 2), (2, 1, 4, 7)])
+@pytest.mark.parametrize(
+    "window",
+    [(3, 2, 1, 1, False), (2, 2, 0, 1, False), (2, 2, 0, 1, True), (3, 1, 1, 1, False), (2, 1, 1, 2, False)],
+)
+def test_greatest_of_windows(window: tuple[Any, ...], sizes: tuple[int, ...], dtype: torch.dtype) -> None:
+    size, step, padding, dilation, ceils = window
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return F.max_pool2d(x, size, step, padding, dilation, ceils) + 1
+
+    x = uniform(*sizes, dtype=dtype)
+    x[0, 0, 1, 1] = float("nan")
+    x[-1, -1, :2] = -float("inf")
+    check(fn, x, kernels=1)
+    check(fn, x.contiguous(memory_format=torch.channels_last), kernels=1)
+
+
+def test_windows_that_torch_looks_at() -> None:
+    check(lambda x: F.max_pool2d(x, 5) + 1, uniform(2, 3, 10, 10), kernels=1)
+    check(lambda x: F.max_pool2d(x * 2, 2), uniform(3, 10, 10), kernels=1)
+    check(lambda x: F.max_pool2d(x, (2, 3), (1, 2)), uniform(2, 3, 10, 10), kernels=1)
+    check(lambda x: F.max_pool2d(x, 2, return_indices=True)[0] * 2, uniform(2, 3, 10, 10), kernels=1)
+
+
 # -- Writes ---------------------------------------------------------------------------------------------------
 
 
@@ -278,6 +307,38 @@ def test_results_lie_as_in_eager_code(tail: torch.nn.Module) -> None:
     assert not text, text
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("groups", [1, 4, 16])
+def test_norms_of_groups(groups: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    first, second = torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.Conv2d(16, 8, 3)
+    norm = torch.nn.GroupNorm(groups, 16)
+    torch.nn.init.normal_(norm.weight)
+    torch.nn.init.normal_(norm.bias)
+    model = torch.nn.ModuleList([first, norm, second]).to(dtype).eval()
+
+    def block(x: torch.Tensor) -> torch.Tensor:
+        y = first(x)
+        return second(F.silu(norm(y)) + y)
+
+    def others(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = torch.cat([x, x.relu()], 1)
+        z = norm(y) * 2
+        return (
+            norm(y.contiguous(memory_format=torch.channels_last)),
+            z,
+            F.group_norm(y, groups),
+            norm(y.flatten(2)),
+        )
+
+    assert model
+    texts = texts_of(lambda x: block(x), uniform(2, 3, 12, 10, dtype=dtype))
+    assert sum("rsqrt" in text for text in texts) == 1
+    for fn, channels in ((block, 3), (others, 8)):
+        text = difference(lambda x, fn=fn: fn(x), (uniform(2, channels, 12, 10, dtype=dtype),), 64, dtype)
+        assert not text, text
+
+
 def test_grouped_convolutions_keep_their_layout() -> None:
     model = images(torch.nn.Conv2d(4, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 8, 3, groups=8))
     assert not difference(lambda x: model(x), (uniform(2, 4, 13, 13),), ulps=64)
@@ -324,3 +385,43 @@ def test_large_results_are_made_outside_of_recordings() -> None:
         assert len({result.data_ptr() for result in results}) == 5
     finally:
         _torch.emulate_cuda_graphs(False)
+
+
+# -- Masks of attention -------------------------------------------------------------------------------------------
+
+
+def layers_of_attention(x: torch.Tensor, mask: torch.Tensor, layers: int = 3) -> torch.Tensor:
+    for _ in range(layers):
+        x = F.scaled_dot_product_attention(x, x * 0.5, x, attn_mask=mask)
+    return x
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_mask_is_converted_once(dtype: torch.dtype) -> None:
+    x = uniform(2, 3, 8, 16, dtype=dtype)
+    mask = torch.ones(8, 8, dtype=torch.bool).tril()
+    for given in (mask, mask.expand(2, 1, 8, 8), ~mask):  # the last one has a row without a key
+        text = difference(layers_of_attention, (x, given), ulps=64, coarsest=dtype)
+        assert not text, text
+
+
+def test_conversions_are_shared_among_equal_layers() -> None:
+    def conversions(fn: Callable[..., Any], *inputs: Any) -> int:
+        compiled = stator.compile(fn, backend="fused")
+        with torch.no_grad():
+            compiled(*inputs)
+            with torch.profiler.profile() as profile:
+                compiled(*inputs)
+        return [event.name for event in profile.events()].count("aten::where")
+
+    x, mask = uniform(2, 3, 8, 16), torch.ones(8, 8, dtype=torch.bool).tril()
+    assert conversions(layers_of_attention, x, mask) == 1
+    assert conversions(lambda x, mask: layers_of_attention(layers_of_attention(x, mask), ~mask), x, mask) == 2
+
+    def written(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        mask = mask & True
+        x = layers_of_attention(x, mask, 1)
+        mask.logical_not_()
+        return layers_of_attention(x, mask, 1)
+
+    assert not difference(written, (x, mask), ulps=64)

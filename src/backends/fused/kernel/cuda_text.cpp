@@ -24,7 +24,7 @@ namespace stator::fused {
 namespace {
 
 constexpr int kThreads = 256;      // of a block that computes elements
-constexpr int kElements = 4;       // of a thread there
+constexpr int kElements = 4;       // of a thread there; of elements of two bytes, twice as many
 constexpr int64_t kWarpRow = 256;  // the longest row that is a warp's, or:
 constexpr int64_t kWarpTurns = 4;  // the most vectors of a thread there
 constexpr int kWarps = 4;          // of a block whose rows are warps'
@@ -45,7 +45,7 @@ class Writer {
     CudaText made;
     if (k_.reduced == 0) {
       made.threads = kThreads;
-      made.per_block = kThreads * (width_ > 1 ? width_ : kElements);
+      made.per_block = kThreads * (width_ > 1 ? width_ : elements_of_thread());
       width_ > 1 ? vectors() : elements();
     } else {
       threads_ = threads_of_row();
@@ -129,13 +129,20 @@ class Writer {
   }
 
   // -- Without reductions -----------------------------------------------------------------------------------
+  // Enough to keep the memory busy.
+  int elements_of_thread() const {
+    const bool is_small = std::ranges::all_of(
+        k_.stores, [](const Store& store) { return element_size(store.access.dtype) <= 2; });
+    return is_small ? 2 * kElements : kElements;
+  }
+
   void elements() {
     line("const index total = " + product(0, k_.sizes.size()) + ";");
     const std::string block = std::to_string(kThreads);
-    line("const index first = (index)blockIdx.x * " + std::to_string(kThreads * kElements) +
-         " + threadIdx.x;");
+    const int count = elements_of_thread();
+    line("const index first = (index)blockIdx.x * " + std::to_string(kThreads * count) + " + threadIdx.x;");
     line("#pragma unroll");
-    open("for (int u = 0; u < " + std::to_string(kElements) + "; ++u)");
+    open("for (int u = 0; u < " + std::to_string(count) + "; ++u)");
     line("const index e = first + u * " + block + ";");
     open("if (e < total)");
     indices(0, k_.sizes.size(), "e");
@@ -233,6 +240,7 @@ class Writer {
       line("const index j = (index)(lane + u * " + step + ") * " + width + ";");
       open("if (j < length)");
     } else {
+      line("#pragma unroll 4");
       open("for (index j = (index)lane * " + width + "; j < length; j += " + step + " * " + width + ")");
       open("");
     }
@@ -289,13 +297,16 @@ class Writer {
 
   // Whether the coordinates may be read; empty: they may.
   std::string condition(const Access& access) const {
-    if (access.of < 0) return "";
-    const Extent& size = k_.sizes[static_cast<size_t>(access.of)];
-    const std::string at = coordinate(static_cast<size_t>(access.of));
     std::string text;
-    if (access.low > 0) text = at + " >= " + std::to_string(access.low);
-    if (!size.is(access.high))
-      text += (text.empty() ? "" : " && ") + at + " < " + std::to_string(access.high);
+    const auto add = [&](const std::string& comparison) {
+      text += (text.empty() ? "" : " && ") + comparison;
+    };
+    for (const Range& range : access.ranges) {
+      const std::string at = coordinate(static_cast<size_t>(range.dim));
+      if (range.low > 0) add(at + " >= " + std::to_string(range.low));
+      if (!k_.sizes[static_cast<size_t>(range.dim)].is(range.high))
+        add(at + " < " + std::to_string(range.high));
+    }
     return text.empty() ? "" : "(" + text + ")";
   }
 

@@ -23,8 +23,10 @@ bool fits(const Kernel& kernel, const Access& access, int64_t width) {
     if (!access.strides[d].is_number() || access.strides[d].number % width != 0) return false;
   }
   if (access.start < 0 || access.start % width != 0) return false;
-  const bool is_part = access.of == static_cast<int32_t>(last);
-  return !is_part || (access.low % width == 0 && access.high % width == 0);
+  return std::ranges::all_of(access.ranges, [&](const Range& range) {
+    const bool is_last = range.dim == static_cast<int32_t>(last);
+    return !is_last || (range.low % width == 0 && range.high % width == 0);
+  });
 }
 
 }  // namespace

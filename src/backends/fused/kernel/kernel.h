@@ -30,6 +30,13 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
+// Coordinates from `low` to `high` of a dimension.
+struct Range {
+  int32_t dim;
+  int64_t low, high;
+  bool operator==(const Range&) const = default;
+};
+
 // Memory that the kernel reads or writes: element type, and a stride for each size of the iteration space.
 struct Access {
   ir::DType dtype = ir::DType::kF32;
@@ -37,10 +44,8 @@ struct Access {
   // How many elements (modulo kAligned) the address lies behind a place that is aligned to 16 bytes; -1: not
   // known.
   int64_t start = 0;
-  // Of a part of something that is put together: only coordinates from `low` to `high` of the dimension `of`
-  // may be read. -1: all may.
-  int32_t of = -1;
-  int64_t low = 0, high = 0;
+  // Only coordinates in all of these may be read.
+  std::vector<Range> ranges = {};
   bool operator==(const Access&) const = default;
 };
 inline constexpr int64_t kAligned = 16;

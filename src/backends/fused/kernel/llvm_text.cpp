@@ -227,7 +227,7 @@ class KernelWriter {
     for (size_t d = 0; d < (whole ? k_.sizes.size() : k_.rows()); ++d) {
       const Extent& stride = access.strides[d];
       if (stride.is(0)) continue;
-      const std::string at = static_cast<int32_t>(d) == access.of ? inside(access) : index_[d];
+      const std::string at = inside(access, d);
       const std::string step = stride.is(1) ? at : w_.line("mul nsw i64 " + at + ", " + extent(stride));
       offset = offset == "0" ? step : w_.line("add nsw i64 " + offset + ", " + step);
     }
@@ -237,12 +237,14 @@ class KernelWriter {
   }
 
   // The coordinate, or the nearest one that may be read: what is read there is not used.
-  std::string inside(const Access& access) {
-    const std::string& at = index_[static_cast<size_t>(access.of)];
-    const std::string last = std::to_string(access.high - 1);
-    const std::string above =
-        w_.line("call i64 @llvm.smax.i64(i64 " + at + ", i64 " + std::to_string(access.low) + ")");
-    return w_.line("call i64 @llvm.smin.i64(i64 " + above + ", i64 " + last + ")");
+  std::string inside(const Access& access, size_t d) {
+    std::string at = index_[d];
+    for (const Range& range : access.ranges) {
+      if (range.dim != static_cast<int32_t>(d)) continue;
+      at = w_.line("call i64 @llvm.smax.i64(i64 " + at + ", i64 " + std::to_string(range.low) + ")");
+      at = w_.line("call i64 @llvm.smin.i64(i64 " + at + ", i64 " + std::to_string(range.high - 1) + ")");
+    }
+    return at;
   }
 
   std::string value(TermId id) {

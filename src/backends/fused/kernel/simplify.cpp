@@ -26,7 +26,7 @@ void for_each_access(Kernel& kernel, Visit visit) {
 template <class Visit>
 void for_each_named(Kernel& kernel, Visit visit) {
   for_each_access(kernel, [&](Access& access) {
-    if (access.of >= 0) visit(access.of);
+    for (Range& range : access.ranges) visit(range.dim);
   });
   for (Term& term : kernel.terms) {
     if (term.op == Op::index) visit(term.integer);
@@ -46,6 +46,22 @@ void permute(Kernel& kernel, const std::vector<size_t>& order) {
   });
 }
 
+// Those of the first access that differs along the dimensions from `first` on; empty if there is none, or if
+// some are parameters.
+std::vector<Extent> leading_strides(Kernel& kernel, size_t first) {
+  std::vector<Extent> found;
+  const auto look = [&](const Access& access) {
+    const auto begin = access.strides.begin() + static_cast<ptrdiff_t>(first);
+    if (found.empty() &&
+        std::any_of(begin, access.strides.end(), [](const Extent& stride) { return !stride.is(0); }))
+      found = access.strides;
+  };
+  for (const Store& store : kernel.stores) look(store.access);
+  for (const Access& load : kernel.loads) look(load);
+  const bool known = std::ranges::all_of(found, [](const Extent& stride) { return stride.is_number(); });
+  return known ? found : std::vector<Extent>();
+}
+
 // Outermost first, by the strides of what is written. Strides that are parameters leave the order as it is:
 // they belong to outer dimensions, in the order that the program gave them.
 void order_by_memory(Kernel& kernel) {
@@ -59,6 +75,14 @@ void order_by_memory(Kernel& kernel) {
   std::sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(rows), [&](size_t a, size_t b) {
     return strides[a].number != strides[b].number ? strides[a].number > strides[b].number : a < b;
   });
+  // What is reduced: by the strides of what is written there, or else read.
+  const std::vector<Extent> reduced =
+      rows < order.size() ? leading_strides(kernel, rows) : std::vector<Extent>();
+  if (!reduced.empty()) {
+    std::sort(order.begin() + static_cast<ptrdiff_t>(rows), order.end(), [&](size_t a, size_t b) {
+      return reduced[a].number != reduced[b].number ? reduced[a].number > reduced[b].number : a < b;
+    });
+  }
   permute(kernel, order);
 }
 

@@ -15,9 +15,9 @@ using ir::ValueId;
 namespace {
 
 constexpr size_t kMaxNodes = 64;
-constexpr int64_t kMaxCopies = 8;     // of an element that a kernel makes
-constexpr size_t kMaxParts = 8;       // of what a kernel puts together
-constexpr int64_t kMaxRow = 1 << 16;  // longer rows are torch's, which shares one row among threads
+constexpr int64_t kMaxCopies = 8;   // of an element that a kernel makes
+constexpr size_t kMaxParts = 8;     // of what a kernel puts together
+constexpr int64_t kMaxWindow = 16;  // elements
 
 bool holds(const std::vector<char>& set, uint32_t i) { return i < set.size() && set[i] != 0; }
 
@@ -95,7 +95,7 @@ bool Groups::describe(const ir::Node& node, const Rule& rule, Shape& shape) cons
   const auto sizes = has_result_space(rule.kind) ? graph_.sizes(node.first_output)
                                                  : graph_.sizes(graph_.operands(node)[0].value);
   shape.space = real_dimensions(sizes);
-  if (is_elementwise(rule.kind) || rule.kind == RuleKind::joined) return true;
+  if (has_result_space(rule.kind)) return true;
   if (rule.kind == RuleKind::copied) {
     shape.space = real_dimensions(repeats_of(graph_, graph_.operands(node)[0].value).rest);
     return true;
@@ -114,7 +114,7 @@ bool Groups::describe(const ir::Node& node, const Rule& rule, Shape& shape) cons
       return false;  // not the last ones
     }
   }
-  return shape.reduced > 0 && row <= kMaxRow;
+  return shape.reduced > 0 && row <= max_row(language_);
 }
 
 namespace {
@@ -153,6 +153,17 @@ bool joins_parts(const ir::Graph& graph, const ir::Node& node) {
   });
 }
 
+// One number stands for both; none for the other pair, if that is given.
+std::optional<std::array<int64_t, 2>> pair_of(const ir::Graph& graph, const ir::Operand& operand,
+                                              std::optional<std::array<int64_t, 2>> otherwise) {
+  if (operand.kind == ir::OperandKind::kInt) return std::array{operand.integer, operand.integer};
+  if (operand.kind != ir::OperandKind::kIntList) return {};
+  const auto numbers = graph.ints(operand);
+  if (numbers.empty()) return otherwise;
+  if (numbers.size() > 2) return {};
+  return std::array{numbers.front(), numbers.back()};
+}
+
 // A copy whose rows lie behind each other.
 bool copies_elements(const ir::Graph& graph, const ir::Node& node) {
   const ir::Operand& self = graph.operands(node)[0];
@@ -179,6 +190,26 @@ std::optional<size_t> joined_dimension(const ir::Graph& graph, const ir::Node& n
   return static_cast<size_t>(dim);
 }
 
+std::optional<Window> window_of(const ir::Graph& graph, const ir::Node& node) {
+  const auto operands = graph.operands(node);
+  if (operands.size() != 6 || operands[0].kind != ir::OperandKind::kValue) return {};
+  const ir::ValueId image = operands[0].value;
+  const ir::DType dtype = graph.value(image).dtype;
+  const bool is_float = dtype == ir::DType::kF16 || dtype == ir::DType::kBF16 || dtype == ir::DType::kF32 ||
+                        dtype == ir::DType::kF64;
+  if (!is_float || graph.value(image).rank != 4 || graph.value(node.first_output).rank != 4 ||
+      !are_numbers(graph.sizes(image)) || !are_numbers(graph.strides(image)))
+    return {};
+  const auto size = pair_of(graph, operands[1], {});
+  const auto step = size ? pair_of(graph, operands[2], *size) : std::nullopt;
+  const auto padding = pair_of(graph, operands[3], {}), dilation = pair_of(graph, operands[4], {});
+  if (!size || !step || !padding || !dilation || (*size)[0] * (*size)[1] > kMaxWindow) return {};
+  for (size_t i = 0; i < 2; ++i) {
+    if ((*size)[i] < 1 || (*step)[i] < 1 || (*padding)[i] < 0 || (*dilation)[i] < 1) return {};
+  }
+  return Window{*size, *step, *padding, *dilation};
+}
+
 bool computes(const ir::Graph& graph, const Memory& memory, const ir::Node& node, const Rule& rule) {
   if (node.output_count != 1) return false;
   const ir::Value& output = graph.value(node.first_output);
@@ -189,7 +220,8 @@ bool computes(const ir::Graph& graph, const Memory& memory, const ir::Node& node
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (strides[d] == shape::Dim(0) && !(sizes[d] == shape::Dim(1))) return false;
   }
-  const bool fits_anywhere = rule.kind == RuleKind::joined || rule.kind == RuleKind::copied;
+  const bool fits_anywhere =
+      rule.kind == RuleKind::joined || rule.kind == RuleKind::windowed || rule.kind == RuleKind::copied;
   bool readable = true;
   std::vector<size_t> places;
   const auto against = is_elementwise(rule.kind) ? sizes
@@ -201,6 +233,7 @@ bool computes(const ir::Graph& graph, const Memory& memory, const ir::Node& node
   });
   if (!readable) return false;
   if (rule.kind == RuleKind::joined) return joins_parts(graph, node);
+  if (rule.kind == RuleKind::windowed) return window_of(graph, node).has_value();
   if (rule.kind == RuleKind::copied && !copies_elements(graph, node)) return false;
   Kernel scratch;
   const auto load = [&](ValueId id) {
@@ -216,9 +249,11 @@ bool computes(const ir::Graph& graph, const Memory& memory, const ir::Node& node
   }
 }
 
-// LLVM makes slow code of reads that depend on a coordinate; its kernels put nothing together.
+// LLVM makes slow code of reads that depend on a coordinate; its kernels put nothing together
+// and look at no windows.
 bool Groups::is_computed(const ir::Node& node, const Rule& rule) const {
-  if (rule.kind == RuleKind::joined && language_ != Language::cuda) return false;
+  const bool depends = rule.kind == RuleKind::joined || rule.kind == RuleKind::windowed;
+  if (depends && language_ != Language::cuda) return false;
   return computes(graph_, memory_, node, rule);
 }
 
@@ -341,7 +376,7 @@ bool Groups::reads_as_computed(uint32_t group, const ir::Node& node, const Shape
   const auto against = is_elementwise(rule.kind) ? graph_.sizes(node.first_output)
                                                  : graph_.sizes(graph_.operands(node)[0].value);
   bool same = true;
-  if (rule.kind == RuleKind::joined) {  // it reads at other places
+  if (rule.kind == RuleKind::joined || rule.kind == RuleKind::windowed) {  // they read at other places
     for_each_read(node, [&](ValueId id) { same = same && of_value(id) != group; });
     return same;
   }

@@ -71,6 +71,7 @@ enum class RuleKind : uint8_t {
   pointwise,   // the result has the elements of the broadcast operands
   by_channel,  // the same, but operands of one dimension run along dimension 1
   joined,      // the first argument's tensors behind each other; its terms are the plan's
+  windowed,    // of the first argument, an image; its terms are the plan's
   copied,      // the elements of the first argument in their order, in other dimensions
   reduction,   // of `self` over dimensions; the result has one element a row
   normalizing  // of the first argument over dimensions; the result has all elements
@@ -82,7 +83,9 @@ constexpr bool is_elementwise(RuleKind kind) {
 }
 
 // Whether its kernel runs over the elements of the result.
-constexpr bool has_result_space(RuleKind kind) { return is_elementwise(kind) || kind == RuleKind::joined; }
+constexpr bool has_result_space(RuleKind kind) {
+  return is_elementwise(kind) || kind == RuleKind::joined || kind == RuleKind::windowed;
+}
 
 struct Rule {
   TermId (*terms)(NodeTerms&) = nullptr;

@@ -2,6 +2,8 @@
 #include "backends/fused/plan/plan.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 
 #include "backends/fused/kernel/llvm_text.h"
@@ -32,6 +34,8 @@ class KernelMaker {
       const ValueId output = node.first_output;
       if (rule.kind == RuleKind::joined) {
         terms_[index(output)] = joined(node);
+      } else if (rule.kind == RuleKind::windowed) {
+        terms_[index(output)] = windowed(node);
       } else if (rule.kind == RuleKind::copied) {
         copied(node, rule);
         continue;
@@ -164,10 +168,69 @@ class KernelMaker {
     sizes[part.along - missing] = part.whole[part.along];
     const auto strides = graph_.strides(id);
     Access made = access(graph_.value(id).dtype, sizes, strides, part.whole, RuleKind::pointwise);
-    made.of = static_cast<int32_t>(place_of(part));
-    made.low = part.low;
-    made.high = part.high;
+    made.ranges.push_back({static_cast<int32_t>(place_of(part)), part.low, part.high});
     return load(id, std::move(made), -part.low * strides[part.along - missing].number());
+  }
+
+  // -- Windows ----------------------------------------------------------------------------------------------
+  TermId constant(int64_t number) { return add({.op = Op::constant, .type = Type::i64, .integer = number}); }
+
+  // The greatest element of each window; outside of the image everything is less.
+  TermId windowed(const ir::Node& node) {
+    const Window window = *window_of(graph_, node);
+    const ValueId image = graph_.operands(node)[0].value;
+    const auto sizes = graph_.sizes(image), strides = graph_.strides(image);
+    const auto made_sizes = graph_.sizes(node.first_output);
+    // The dimensions of the iteration space; -1: the result has one element along it.
+    std::array<int32_t, 4> places{};
+    int32_t next = 0;
+    for (size_t d = 0; d < 4; ++d) places[d] = made_sizes[d] == shape::Dim(1) ? -1 : next++;
+    TermId result = kNoTerm;
+    for (int64_t y = 0; y < window.size[0]; ++y) {
+      for (int64_t x = 0; x < window.size[1]; ++x) {
+        Access made{.dtype = graph_.value(image).dtype,
+                    .strides = std::vector<Extent>(plan_.kernel.sizes.size())};
+        for (size_t d = 0; d < 2; ++d) {
+          if (places[d] >= 0) made.strides[static_cast<size_t>(places[d])] = extent(strides[d]);
+        }
+        TermId inside = kNoTerm;
+        int64_t shift = 0;
+        bool is_empty = false;
+        for (size_t i = 0; i < 2; ++i) {
+          const int64_t at = (i == 0 ? y : x) * window.dilation[i] - window.padding[i];
+          const int64_t size = sizes[2 + i].number(), count = made_sizes[2 + i].number();
+          const int64_t step = window.step[i], stride = strides[2 + i].number();
+          // 0 <= coordinate * step + at < size
+          const int64_t low = at >= 0 ? 0 : (-at + step - 1) / step;
+          const int64_t high = std::min(count, size - 1 - at < 0 ? 0 : (size - 1 - at) / step + 1);
+          is_empty = is_empty || low >= high;
+          shift += at * stride;
+          const int32_t place = places[2 + i];
+          if (place < 0 || (low == 0 && high == count)) {
+            if (place >= 0) made.strides[static_cast<size_t>(place)] = {step * stride, -1};
+            continue;
+          }
+          made.strides[static_cast<size_t>(place)] = {step * stride, -1};
+          made.ranges.push_back({place, low, high});
+          const TermId own = add({.op = Op::index, .type = Type::i64, .integer = place});
+          for (const auto& [a, b] : {std::pair(constant(low - 1), own), std::pair(own, constant(high))}) {
+            const TermId less = add({.op = Op::less, .type = Type::boolean, .a = a, .b = b});
+            inside = inside == kNoTerm
+                         ? less
+                         : add({.op = Op::bit_and, .type = Type::boolean, .a = inside, .b = less});
+          }
+        }
+        if (is_empty) continue;
+        TermId term = load(image, std::move(made), shift);
+        const Type type = plan_.kernel.terms[term].type;
+        if (inside != kNoTerm) {
+          const TermId least = add({.op = Op::constant, .type = type, .real = -HUGE_VAL});
+          term = add({.op = Op::select, .type = type, .a = inside, .b = term, .c = least});
+        }
+        result = result == kNoTerm ? term : add({.op = Op::maximum, .type = type, .a = result, .b = term});
+      }
+    }
+    return result;
   }
 
   // -- Copies in other dimensions ---------------------------------------------------------------------------

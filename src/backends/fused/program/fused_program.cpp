@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "backends/fused/program/constant_evaluator.h"
 #include "backends/fused/program/cuda_step.h"
 #include "backends/fused/program/kernel_step.h"
+#include "backends/fused/program/mask_step.h"
 #include "backends/fused/program/matrix_step.h"
 #include "backends/fused/program/product_step.h"
 #include "backends/fused/rewrite/rewrite.h"
@@ -127,7 +129,9 @@ std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& pla
       case Step::Kind::node:
         last = scheduled.node = step.index;
         scheduled.records_no_gradient = records_no_gradient(graph, graph.nodes()[step.index]);
-        if (scheduled.records_no_gradient)
+        if (graph.op_of(graph.nodes()[step.index]).name == kConvertedMask)
+          scheduled.step = make_mask_step(graph, graph.nodes()[step.index]);
+        else if (scheduled.records_no_gradient)
           scheduled.step = step_of_product(graph, graph.nodes()[step.index], language);
         break;
       case Step::Kind::kernel:
@@ -142,6 +146,13 @@ std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& pla
     schedule.push_back(std::move(scheduled));
   }
   return schedule;
+}
+
+// Nothing is left to torch that torch does not know.
+bool is_runnable(const ir::Graph& graph, const Plan& plan) {
+  return std::ranges::none_of(plan.steps, [&](const Step& step) {
+    return step.kind == Step::Kind::node && graph.op_of(graph.nodes()[step.index]).name == kNormOfRows;
+  });
 }
 
 // The graph of a session in another form, while it is wanted. The session's inputs are those of the graph, in
@@ -203,7 +214,8 @@ std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> sess
     return without_kernels(std::move(session), records);
   }
   const Plan plan = make_plan(session->graph, language);
-  std::optional<Steps> kernels = compile(session->graph, plan);
+  std::optional<Steps> kernels;
+  if (is_runnable(session->graph, plan)) kernels = compile(session->graph, plan);
   if (!kernels) {
     other.exchange();
     return without_kernels(std::move(session), records);

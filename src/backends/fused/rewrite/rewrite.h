@@ -3,6 +3,7 @@
 
 #include "backends/fused/plan/plan.h"
 #include "core/ir/graph.h"
+#include "core/pass/alias_facts.h"
 
 namespace stator::fused {
 
@@ -15,10 +16,19 @@ ir::Graph without_own_writes(const ir::Graph& graph);
 // A product of float32 adds its bias by an operator of its own: CUDA's products with a bias are slower than
 // those without, and the kernel that follows adds it for nothing.
 ir::Graph with_separate_bias(const ir::Graph& graph);
+// A boolean mask is converted once for all layers of attention that convert it alike, by a node of the
+// operator kConvertedMask, which has the arguments of attention.
+inline constexpr const char* kConvertedMask = "stator::converted_mask";
+ir::Graph with_shared_masks(const ir::Graph& graph);
 // A product of 16-bit floats whose result has an odd number of columns writes rows that are longer; a copy of
 // them is the result.
 inline constexpr int64_t kAlignedColumns = 8;
 ir::Graph with_padded_rows(const ir::Graph& graph);
+// A group norm goes over the last dimensions of its input, the channels split into groups, by a node of the
+// operator kNormOfRows that only kernels compute.
+inline constexpr const char* kNormOfRows = "stator::norm_of_rows";
+ir::Graph with_norms_of_rows(const ir::Graph& graph);
+bool norms_groups(const ir::Graph& graph, const pass::AliasFacts& facts, const ir::Node& node);
 // Images between convolutions have their channels last.
 ir::Graph with_channels_last(const ir::Graph& graph);
 

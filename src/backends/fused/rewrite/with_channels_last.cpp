@@ -124,7 +124,8 @@ class Rewriter {
     }
     const Rule* rule = find_rule(name);
     const bool is_kernel = rule && is_elementwise(rule->kind) && computes(from_, memory_, node, *rule);
-    if ((is_kernel || follows_layout(name)) && gives_image(node)) {
+    const bool follows_input = follows_layout(name) || norms_groups(from_, facts_, node);
+    if ((is_kernel || follows_input) && gives_image(node)) {
       bool follows = false;
       from_.for_each_use(node, [&](ValueId id) {
         const bool is_whole = std::ranges::equal(from_.sizes(id), from_.sizes(node.first_output));
