@@ -9,6 +9,7 @@
 
 #include "backends/fused/program/fused_program.h"
 #include "core/ir/effects.h"
+#include "core/ir/print.h"
 #include "core/pass/partition.h"
 
 namespace stator::fused {
@@ -89,6 +90,9 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   made->kept_values_ = std::move(parts->kept);
   made->describe_kept();
   made->find_written();
+  const py::object log = py::module_::import("logging").attr("getLogger")("stator.fused.training");
+  if (log.attr("isEnabledFor")(10).cast<bool>())
+    log.attr("debug")("forward %s\nbackward %s", ir::print(parts->forward), ir::print(parts->backward));
   made->forward_graph_ = std::make_unique<ir::Graph>(std::move(parts->forward));
   made->forward_ = compiled(*made->forward_graph_);
   auto graph = std::make_unique<ir::Graph>(std::move(parts->backward));
@@ -151,13 +155,14 @@ std::vector<c10::IValue> TrainedGraph::forward(std::vector<at::Tensor> inputs, s
   return forward_->run_taking(std::move(inputs), no_symbols, at);
 }
 
-std::shared_ptr<const Backward> TrainedGraph::backward(const std::vector<char>& has_gradient) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = backwards_.find(has_gradient); found != backwards_.end()) return found->second;
-  }
+std::shared_ptr<const Backward> TrainedGraph::known_backward(const std::vector<char>& has_gradient) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = backwards_.find(has_gradient);
+  return found == backwards_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Backward> TrainedGraph::make_backward(const std::vector<char>& has_gradient) const {
   const py::gil_scoped_acquire locked;
-  // A backward may run under other modes than the forward did.
   auto trace = trace_joint(*captured_, shells_, bindings_, has_gradient);
   if (!trace) throw std::runtime_error("stator: no backward of some results alone: " + trace.error());
   if (trace->joint.forward_nodes != trace_.joint.forward_nodes)

@@ -54,8 +54,10 @@ class TrainedGraph {
 
   // The joint graph's results, then what is kept.
   std::vector<c10::IValue> forward(std::vector<at::Tensor> inputs, size_t* at) const;
-  // For the results that have a gradient. Throws where it cannot be made.
-  std::shared_ptr<const Backward> backward(const std::vector<char>& has_gradient) const;
+  // For the results that have a gradient; null: it is to be made, under the modes of the forward.
+  std::shared_ptr<const Backward> known_backward(const std::vector<char>& has_gradient) const;
+  // Throws where it cannot be made.
+  std::shared_ptr<const Backward> make_backward(const std::vector<char>& has_gradient) const;
   // The captured graph by torch's operators and under torch's autograd.
   std::vector<c10::IValue> run_natively(std::span<const at::Tensor> inputs) const;
   const RunTraces& traces() const { return traces_; }
