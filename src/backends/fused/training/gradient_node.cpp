@@ -58,8 +58,11 @@ void GradientNode::keep(std::span<const at::Tensor> inputs, const std::vector<at
     } else if (what.memory_of_input < inputs.size()) {
       owner = &inputs[what.memory_of_input];
     }
-    if (owner && !owner->is_same(tensor))
-      tensor.unsafeGetTensorImpl()->set_version_counter(autograd::impl::version_counter(*owner));
+    if (owner && owner->is_same(tensor)) {
+      kept_.emplace_back(*owner, what.memory_of_result != SIZE_MAX && owner->requires_grad());
+      continue;
+    }
+    if (owner) tensor.unsafeGetTensorImpl()->set_version_counter(autograd::impl::version_counter(*owner));
     kept_.emplace_back(tensor, false);
   }
 }

@@ -41,10 +41,14 @@ std::vector<char> all_of(size_t count) { return std::vector<char>(count, 1); }
 
 }  // namespace
 
-Backward::Backward(std::unique_ptr<ir::Graph> graph, native::Program program, std::vector<size_t> gradient_of,
-                   size_t kept)
-    : graph_(std::move(graph)), program_(std::move(program)), gradient_of_(std::move(gradient_of)) {
-  for (const ir::Input& input : graph_->inputs().subspan(kept)) layouts_.emplace_back(*graph_, input.value);
+Result<std::shared_ptr<const Backward>, std::string> Backward::make(ir::Graph graph, size_t kept,
+                                                                    std::vector<size_t> gradient_of) {
+  ReturnedViews views(graph);
+  auto program = compiled(graph);
+  if (!program) return std::string("nothing compiles kernels");
+  std::shared_ptr<Backward> made(new Backward(std::move(*program), std::move(views), std::move(gradient_of)));
+  for (const ir::Input& input : graph.inputs().subspan(kept)) made->layouts_.emplace_back(graph, input.value);
+  return std::shared_ptr<const Backward>(std::move(made));
 }
 
 std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients) const {
@@ -58,7 +62,8 @@ std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<
     }
     inputs.push_back(std::move(gradient));
   }
-  const std::vector<c10::IValue> made = program_.run_taking(std::move(inputs), no_symbols);
+  std::vector<c10::IValue> made = program_.run_taking(std::move(inputs), no_symbols);
+  views_.apply(made);
   std::vector<at::Tensor> result;
   for (size_t gradient : gradient_of_)
     result.push_back(gradient == SIZE_MAX ? at::Tensor() : made[gradient].toTensor());
@@ -93,14 +98,13 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   const py::object log = py::module_::import("logging").attr("getLogger")("stator.fused.training");
   if (log.attr("isEnabledFor")(10).cast<bool>())
     log.attr("debug")("forward %s\nbackward %s", ir::print(parts->forward), ir::print(parts->backward));
-  made->forward_graph_ = std::make_unique<ir::Graph>(std::move(parts->forward));
-  made->forward_ = compiled(*made->forward_graph_);
-  auto graph = std::make_unique<ir::Graph>(std::move(parts->backward));
-  auto backward = compiled(*graph);
-  if (!made->forward_ || !backward) return std::string("nothing compiles kernels");
+  made->views_ = ReturnedViews(parts->forward);
+  made->forward_ = compiled(parts->forward);
+  if (!made->forward_) return std::string("nothing compiles kernels");
   const JointTrace& own = made->trace_;
-  made->backwards_[all_of(own.joint.gradients)] = std::make_shared<Backward>(
-      std::move(graph), std::move(*backward), own.gradient_of, made->kept_values_.size());
+  auto backward = Backward::make(std::move(parts->backward), made->kept_values_.size(), own.gradient_of);
+  if (!backward) return backward.error();
+  made->backwards_[all_of(own.joint.gradients)] = std::move(*backward);
   return made;
 }
 
@@ -152,7 +156,9 @@ void TrainedGraph::find_written() {
 std::vector<c10::IValue> TrainedGraph::forward(std::vector<at::Tensor> inputs, size_t* at) const {
   inputs.insert(inputs.end(), trace_.constants.begin(), trace_.constants.end());
   const shape::Bindings no_symbols{};
-  return forward_->run_taking(std::move(inputs), no_symbols, at);
+  std::vector<c10::IValue> results = forward_->run_taking(std::move(inputs), no_symbols, at);
+  views_.apply(results);
+  return results;
 }
 
 std::shared_ptr<const Backward> TrainedGraph::known_backward(const std::vector<char>& has_gradient) const {
@@ -169,13 +175,10 @@ std::shared_ptr<const Backward> TrainedGraph::make_backward(const std::vector<ch
     throw std::runtime_error("stator: no backward of some results alone: another forward");
   auto graph = pass::backward_from(trace->joint, kept_values_);
   if (!graph) throw std::runtime_error("stator: no backward of some results alone: " + graph.error());
-  auto owned = std::make_unique<ir::Graph>(std::move(*graph));
-  auto program = compiled(*owned);
-  if (!program) throw std::runtime_error("stator: no backward of some results alone: it does not compile");
-  auto made = std::make_shared<const Backward>(std::move(owned), std::move(*program), trace->gradient_of,
-                                               kept_values_.size());
+  auto made = Backward::make(std::move(*graph), kept_values_.size(), trace->gradient_of);
+  if (!made) throw std::runtime_error("stator: no backward of some results alone: " + made.error());
   const std::lock_guard lock(mutex_);
-  return backwards_.try_emplace(has_gradient, std::move(made)).first->second;
+  return backwards_.try_emplace(has_gradient, std::move(*made)).first->second;
 }
 
 std::vector<c10::IValue> TrainedGraph::run_natively(std::span<const at::Tensor> inputs) const {
