@@ -147,7 +147,9 @@ autograd::variable_list GradientNode::of_native_run(const autograd::variable_lis
     const size_t gradient = graph_->trace().outputs[i].gradient;
     if (gradient == SIZE_MAX || !gradients[gradient].defined() || is_known[gradient]) continue;
     is_known[gradient] = 1;
-    roots.push_back(autograd::impl::gradient_edge(values[i].toTensor()));
+    const at::Tensor& value = values[i].toTensor();
+    const bool is_view = graph_->trace().outputs[i].view != SIZE_MAX;
+    roots.push_back(autograd::impl::gradient_edge(is_view ? at::Tensor(value._base()) : value));
     starts.push_back(gradients[gradient]);
   }
   return autograd::Engine::get_default_engine().execute(roots, starts, creates_graph, creates_graph, false,

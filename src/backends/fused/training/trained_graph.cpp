@@ -84,15 +84,17 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   auto trace = trace_joint(*captured, inputs, bindings, {});
   if (!trace) return trace.error();
   for (size_t i = 0; i < captured->outputs().size(); ++i) {
-    const bool has_history = trace->outputs[i].result != SIZE_MAX && trace->outputs[i].gradient != SIZE_MAX;
-    const bool is_input = trace->outputs[i].input != SIZE_MAX;
-    if (!is_input && captured->value(captured->outputs()[i]).requires_grad() != has_history)
+    const JointTrace::Output& output = trace->outputs[i];
+    const bool has_history =
+        output.result != SIZE_MAX ? output.gradient != SIZE_MAX : inputs[output.input].requires_grad();
+    if (captured->value(captured->outputs()[i]).requires_grad() != has_history)
       return std::string("a result whose history is another one");
   }
   auto parts = pass::partition(trace->joint);
   if (!parts) return parts.error();
   std::shared_ptr<TrainedGraph> made(new TrainedGraph(captured, inputs, bindings, std::move(*trace)));
   made->kept_values_ = std::move(parts->kept);
+  made->view_program_.emplace(made->trace_.views);
   made->describe_kept();
   made->find_written();
   const py::object log = py::module_::import("logging").attr("getLogger")("stator.fused.training");
@@ -179,6 +181,16 @@ std::shared_ptr<const Backward> TrainedGraph::make_backward(const std::vector<ch
   if (!made) throw std::runtime_error("stator: no backward of some results alone: " + made.error());
   const std::lock_guard lock(mutex_);
   return backwards_.try_emplace(has_gradient, std::move(*made)).first->second;
+}
+
+std::vector<c10::IValue> TrainedGraph::make_views(const std::vector<at::Tensor>& inputs,
+                                                  const std::vector<at::Tensor>& results) const {
+  if (trace_.viewed.empty()) return {};
+  std::vector<at::Tensor> bases;
+  for (const JointTrace::Output& base : trace_.viewed)
+    bases.push_back(base.result == SIZE_MAX ? inputs[base.input] : results[base.result]);
+  const shape::Bindings no_symbols{};
+  return view_program_->run(bases, no_symbols);
 }
 
 std::vector<c10::IValue> TrainedGraph::run_natively(std::span<const at::Tensor> inputs) const {

@@ -59,6 +59,9 @@ class TrainedGraph {
 
   // The joint graph's results, then what is kept.
   std::vector<c10::IValue> forward(std::vector<at::Tensor> inputs, size_t* at) const;
+  // Results that are views, under autograd: of inputs, and of results that have their history.
+  std::vector<c10::IValue> make_views(const std::vector<at::Tensor>& inputs,
+                                      const std::vector<at::Tensor>& results) const;
   // For the results that have a gradient; null: it is to be made, under the modes of the forward.
   std::shared_ptr<const Backward> known_backward(const std::vector<char>& has_gradient) const;
   // Throws where it cannot be made.
@@ -81,7 +84,7 @@ class TrainedGraph {
   std::vector<ir::ValueId> kept_values_;
   std::vector<Kept> kept_;
   std::vector<size_t> written_, read_and_written_;
-  std::optional<native::Program> forward_;
+  std::optional<native::Program> forward_, view_program_;
   ReturnedViews views_;
   mutable std::mutex mutex_;  // never held while the GIL is asked for
   mutable std::map<std::vector<char>, std::shared_ptr<const Backward>> backwards_;
