@@ -101,7 +101,7 @@ class TrainingStep:
     """Forward and backward of a model; gives its gradients."""
 
     def __init__(self, case: Any, function: Callable[..., Any] | None = None) -> None:
-        self.case, self.function = case, function or case.function
+        self.case, self.function = case, case.function if function is None else function
         self.parameters = list(case.function.train().parameters())
 
     def __call__(self) -> Any:

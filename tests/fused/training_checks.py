@@ -27,7 +27,9 @@ class Step:
         ]
         results = tensors(function(*given))
         self.histories = [t.requires_grad for t in results]
-        names = [t.grad_fn.name() for t in results if t.grad_fn is not None]
+        nodes = [t.grad_fn for t in results if t.grad_fn is not None]
+        nodes += [base for node in nodes for base, _ in node.next_functions if base is not None]  # of views
+        names = [node.name() for node in nodes]
         compiled_steps.append("StatorBackward" in names)
         roots = [t for i, t in enumerate(results) if t.requires_grad and not (skips >> i & 1)]
         self.results = [t.detach().clone() for t in results]

@@ -70,7 +70,14 @@ class Copier {
       operands.push_back(copy_operand(from_, operand, to_, [this](ValueId id) { return (*this)(id); }));
     std::vector<ir::ValueSpec> specs;
     for (ValueId id : ir::Graph::outputs(node)) specs.push_back(spec_of(id));
-    const ir::ValueRange made = to_.outputs(to_.append(node.op, operands, specs, node.line));
+    ir::OpId op = node.op;
+    if (from_.op_of(node).name == "aten::_unsafe_view" && operands[0].kind == ir::OperandKind::kValue) {
+      // A view that autograd is not told of. Nobody writes to what formulas of gradients make.
+      op = pure_operator(to_, "aten::view", {"self", "size"});
+      specs[0].alias = ir::Alias::view(operands[0].value);
+      specs[0].storage_offset = to_.value(operands[0].value).storage_offset;
+    }
+    const ir::ValueRange made = to_.outputs(to_.append(op, operands, specs, node.line));
     uint32_t i = 0;
     for (ValueId id : ir::Graph::outputs(node)) now_[index(id)] = made[i++];
   }

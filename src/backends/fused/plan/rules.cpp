@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "backends/fused/plan/gradient_rules.h"
 #include "backends/fused/plan/node_terms.h"
 
 namespace stator::fused {
@@ -298,6 +299,8 @@ const Rule* find_rule(std::string_view name) {
   static const auto* rules = new std::unordered_map<std::string_view, Rule>{
 #define STATOR_FUSED(name, kind, function) {name, Rule{function, RuleKind::kind}},
 #include "backends/fused/plan/rules.def"
+#define STATOR_FUSED(name, kind, function) {name, Rule{gradients::function, RuleKind::kind}},
+#include "backends/fused/plan/gradient_rules.def"
   };
   const auto found = rules->find(name);
   return found == rules->end() ? nullptr : &found->second;

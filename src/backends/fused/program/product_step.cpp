@@ -41,7 +41,8 @@ class ProductStep final : public native::Step {
 
   void run(std::vector<c10::IValue>& values, const shape::Bindings& bindings) const override {
     const at::Tensor& given = values[left_].toTensor();
-    const at::Tensor left = given.is_contiguous() ? given : given.contiguous();
+    // torch's kernel takes matrices by rows or by columns.
+    const at::Tensor left = given.dim() == 2 || given.is_contiguous() ? given : given.contiguous();
     const at::Tensor& right = values[right_].toTensor();
     const c10::IntArrayRef sizes = right.sizes(), strides = right.strides();
     const int64_t inner = transposed_ ? sizes[1] : sizes[0], columns = transposed_ ? sizes[0] : sizes[1];

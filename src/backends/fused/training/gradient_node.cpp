@@ -33,14 +33,8 @@ GradientNode::GradientNode(std::shared_ptr<const TrainedGraph> graph, std::span<
   for (size_t input : graph_->read_and_written()) is_copied[input] = 1;
   for (size_t input : graph_->written()) is_written[input] = 1;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Origin origin;
-    origin.weak = decltype(origin.weak)(inputs[i].getIntrusivePtr());
-    if (is_copied[i]) {
-      origin.strong = inputs[i].detach().clone();
-    } else if (inputs[i].is_leaf() && (inputs[i].requires_grad() || is_written[i])) {
-      origin.strong = inputs[i];
-    }
-    origin.version = is_copied[i] || is_written[i] ? UINT32_MAX : inputs[i]._version();
+    Origin origin{is_copied[i] ? inputs[i].detach().clone() : inputs[i], {}};
+    if (!is_copied[i] && !is_written[i] && !inputs[i].is_inference()) origin.version = inputs[i]._version();
     origins_.push_back(std::move(origin));
   }
 }
@@ -51,7 +45,6 @@ void GradientNode::keep(std::span<const at::Tensor> inputs, const std::vector<at
     const TrainedGraph::Kept& what = graph_->kept()[i];
     if (what.input < inputs.size()) {
       kept_.emplace_back(inputs[what.input], false);
-      if (origins_[what.input].version != UINT32_MAX) origins_[what.input].strong = inputs[what.input];
       continue;
     }
     if (what.result != SIZE_MAX) {
@@ -65,8 +58,11 @@ void GradientNode::keep(std::span<const at::Tensor> inputs, const std::vector<at
     } else if (what.memory_of_input < inputs.size()) {
       owner = &inputs[what.memory_of_input];
     }
-    if (owner && !owner->is_same(tensor))
-      tensor.unsafeGetTensorImpl()->set_version_counter(autograd::impl::version_counter(*owner));
+    if (owner && owner->is_same(tensor)) {
+      kept_.emplace_back(*owner, what.memory_of_result != SIZE_MAX && owner->requires_grad());
+      continue;
+    }
+    if (owner) tensor.unsafeGetTensorImpl()->set_version_counter(autograd::impl::version_counter(*owner));
     kept_.emplace_back(tensor, false);
   }
 }
@@ -93,7 +89,11 @@ autograd::variable_list GradientNode::apply(autograd::variable_list&& gradients)
     return autograd::variable_list(graph_->trace().differentiable.size());
   if (c10::GradMode::is_enabled() || !std::ranges::all_of(gradients, is_plain))
     return of_native_run(gradients);
-  const auto backward = graph_->backward(has_gradient);
+  auto backward = graph_->known_backward(has_gradient);
+  if (!backward) {
+    const at::ThreadLocalStateGuard as_in_forward(modes_);
+    backward = graph_->make_backward(has_gradient);
+  }
   std::vector<at::Tensor> kept = unpacked();
   if (!autograd::get_current_graph_task_keep_graph()) {
     // Memory is freed as the backward goes on.
@@ -118,18 +118,11 @@ autograd::variable_list GradientNode::of_native_run(const autograd::variable_lis
   autograd::edge_list ends;
   for (size_t i = 0; i < origins_.size(); ++i) {
     const Origin& origin = origins_[i];
-    at::Tensor input = origin.strong;
-    if (!input.defined()) input = at::Tensor(origin.weak.lock());
-    if (!input.defined())
+    at::Tensor input = origin.tensor;
+    if (origin.version && input._version() != *origin.version)
       throw std::runtime_error(
           "stator: a gradient with a history of its own is asked of a compiled function, and an argument of "
-          "the "
-          "call is gone; keep it, or compile with backend=\"native\"");
-    if (origin.version != UINT32_MAX && input._version() != origin.version)
-      throw std::runtime_error(
-          "stator: a gradient with a history of its own is asked of a compiled function, and an argument of "
-          "the "
-          "call was modified by an inplace operation");
+          "the call has been modified by an inplace operation");
     if (is_written[i]) input = input.detach().clone();
     if (is_differentiable[i]) {
       // Hooks of the program's on the input are not for this run's engine.
@@ -154,7 +147,9 @@ autograd::variable_list GradientNode::of_native_run(const autograd::variable_lis
     const size_t gradient = graph_->trace().outputs[i].gradient;
     if (gradient == SIZE_MAX || !gradients[gradient].defined() || is_known[gradient]) continue;
     is_known[gradient] = 1;
-    roots.push_back(autograd::impl::gradient_edge(values[i].toTensor()));
+    const at::Tensor& value = values[i].toTensor();
+    const bool is_view = graph_->trace().outputs[i].view != SIZE_MAX;
+    roots.push_back(autograd::impl::gradient_edge(is_view ? at::Tensor(value._base()) : value));
     starts.push_back(gradients[gradient]);
   }
   return autograd::Engine::get_default_engine().execute(roots, starts, creates_graph, creates_graph, false,

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "backends/fused/training/trained_graph.h"
@@ -29,13 +30,10 @@ class GradientNode final : public torch::autograd::Node {
   std::string name() const override { return "StatorBackward"; }
 
  private:
-  // An input as the forward found it. What backward does not use is not kept alive for it, save leaves, which
-  // the program holds.
+  // An input as the forward found it: for a gradient that has a history of its own.
   struct Origin {
-    at::Tensor strong;
-    c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> weak{
-        c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>()};
-    uint32_t version = 0;
+    at::Tensor tensor;
+    std::optional<uint32_t> version;  // nothing: it is a copy, or one whose contents do not matter
   };
 
   std::vector<at::Tensor> unpacked();

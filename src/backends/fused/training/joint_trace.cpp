@@ -13,7 +13,11 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "core/ir/effects.h"
+#include "core/pass/alias_facts.h"
+#include "core/pass/copy_operand.h"
 #include "core/pass/out_of_place.h"
 #include "torch/replacements/traced_engine.h"
 #include "torch/tracing/session.h"
@@ -110,6 +114,7 @@ class Tracing {
       level.leave_level();
       finish(gradients);
     }
+    make_views();
     trace_.joint.graph = std::move(session_.graph);
     pass::write_out_of_place(trace_.joint.graph);
     return std::move(trace_);
@@ -146,33 +151,116 @@ class Tracing {
   }
 
   void describe(const Level& level, const std::vector<at::Tensor>& outputs) {
-    std::unordered_map<c10::TensorImpl*, JointTrace::Output> known;
-    for (size_t i = 0; i < wrappers_.size(); ++i)
-      known[wrappers_[i].unsafeGetTensorImpl()] = {.result = SIZE_MAX, .input = i, .gradient = SIZE_MAX};
+    for (size_t i = 0; i < wrappers_.size(); ++i) known_[wrappers_[i].unsafeGetTensorImpl()] = {.input = i};
+    // How many tensors that the program sees lie in one memory.
+    std::unordered_map<uint32_t, size_t> sharing;
+    std::unordered_set<c10::TensorImpl*> counted;
+    for (ir::ValueId input : input_values_) ++sharing[storage_of(input)];
     for (const at::Tensor& output : outputs) {
       if (output.is_conj() || output.is_neg()) throw Refused{"a result that is a conjugate view"};
-      const auto [found, is_new] = known.try_emplace(output.unsafeGetTensorImpl());
-      if (is_new) {
-        found->second.result = results_.size();
-        results_.push_back(session_.output_value(level.unwrap(output)));
-        if (output.requires_grad()) {
-          found->second.gradient = roots_.size();
-          roots_.push_back(output);
-        }
-      }
-      trace_.outputs.push_back(found->second);
+      const bool is_input = known_.contains(output.unsafeGetTensorImpl());
+      if (!is_input && counted.insert(output.unsafeGetTensorImpl()).second)
+        ++sharing[storage_of(session_.output_value(level.unwrap(output)))];
     }
-    check_memory();
+    for (const at::Tensor& output : outputs) {
+      const auto found = known_.find(output.unsafeGetTensorImpl());
+      if (found != known_.end()) {
+        trace_.outputs.push_back(found->second);
+        continue;
+      }
+      const ir::ValueId value = session_.output_value(level.unwrap(output));
+      const bool is_shared = sharing[storage_of(value)] > 1;
+      trace_.outputs.push_back(is_shared ? shared_result(level, output, value) : result(output, value));
+    }
   }
 
-  // Views that are results follow their base in eager code, which a node with several results cannot say.
-  void check_memory() const {
-    std::unordered_map<uint32_t, size_t> owners;
-    for (ir::ValueId input : input_values_) owners.emplace(index(session_.graph.value(input).storage), 0);
-    for (ir::ValueId result : results_) {
-      const auto storage = index(session_.graph.value(result).storage);
-      if (!owners.emplace(storage, 0).second) throw Refused{"a result that shares memory"};
+  uint32_t storage_of(ir::ValueId id) const { return index(session_.graph.value(id).storage); }
+
+  JointTrace::Output result(const at::Tensor& wrapper, ir::ValueId value) {
+    JointTrace::Output& output = known_[wrapper.unsafeGetTensorImpl()];
+    output.result = results_.size();
+    results_.push_back(value);
+    if (wrapper.requires_grad()) {
+      output.gradient = roots_.size();
+      roots_.push_back(wrapper);
     }
+    return output;
+  }
+
+  // A view follows its base in eager code, which a node with several results cannot say.
+  JointTrace::Output shared_result(const Level& level, const at::Tensor& output, ir::ValueId value) {
+    const ir::ValueId storage = session_.graph.value(value).storage;
+    const at::Tensor base = output.is_view() ? at::Tensor(output._base()) : output;
+    const ir::ValueId base_value = session_.output_value(level.unwrap(base));
+    if (base_value != storage || pass::AliasFacts(session_.graph).is_written(storage) ||
+        base.requires_grad() != output.requires_grad())
+      throw Refused{"a result that shares memory"};
+    const auto found = known_.find(base.unsafeGetTensorImpl());
+    const JointTrace::Output of = found != known_.end() ? found->second : result(base, base_value);
+    if (base.is_same(output)) return of;
+    JointTrace::Output made = of;
+    made.view = views_.size();
+    views_.push_back({value, trace_.viewed.size()});
+    trace_.viewed.push_back(of);
+    known_[output.unsafeGetTensorImpl()] = made;
+    return made;
+  }
+
+  // The nodes that make views, of the values that they are views of.
+  void make_views() {
+    const ir::Graph& from = session_.graph;
+    ir::Graph graph(from.shared_operators(), from.shared_lines(), from.shared_shapes());
+    std::vector<ir::ValueId> now(from.value_count(), ir::ValueId::kNone);
+    const auto spec_of = [&](ir::ValueId id, ir::Alias alias) {
+      const ir::Value& value = from.value(id);
+      return ir::ValueSpec{.kind = value.kind,
+                           .dtype = value.dtype,
+                           .device = value.device,
+                           .layout = value.layout,
+                           .flags = value.flags,
+                           .alias = alias,
+                           .sizes = from.sizes(id),
+                           .strides = from.strides(id),
+                           .storage_offset = value.storage_offset};
+    };
+    std::vector<JointTrace::Output> viewed;
+    std::vector<char> is_wanted(from.nodes().size());
+    for (const View& view : views_) {
+      const ir::ValueId storage = from.value(view.value).storage;
+      if (now[index(storage)] == ir::ValueId::kNone) {
+        const std::string name = "base_" + std::to_string(viewed.size());
+        now[index(storage)] = graph.add_input(name, name, spec_of(storage, {}));
+        viewed.push_back(trace_.viewed[view.base]);
+      }
+      for (ir::ValueId id = view.value; id != storage; id = from.value(id).base) {
+        const ir::Value& value = from.value(id);
+        const ir::Node& node = from.node(value.node);
+        size_t used = 0;
+        from.for_each_use(node, [&](ir::ValueId) { ++used; });
+        if (value.alias != ir::AliasKind::kView || used != 1 || !ir::effects_of(from, node).removable())
+          throw Refused{"a result that shares memory"};
+        is_wanted[index(value.node)] = 1;
+      }
+    }
+    for (size_t i = 0; i < is_wanted.size(); ++i) {
+      if (!is_wanted[i]) continue;
+      const ir::Node& node = from.nodes()[i];
+      std::vector<ir::Operand> operands;
+      for (const ir::Operand& operand : from.operands(node))
+        operands.push_back(
+            pass::copy_operand(from, operand, graph, [&](ir::ValueId id) { return now[index(id)]; }));
+      std::vector<ir::ValueSpec> specs;
+      for (ir::ValueId id : ir::Graph::outputs(node))
+        specs.push_back(spec_of(id, ir::Alias::view(now[index(from.value(id).base)])));
+      const ir::ValueRange made = graph.outputs(graph.append(node.op, operands, specs, node.line));
+      uint32_t next = 0;
+      for (ir::ValueId id : ir::Graph::outputs(node)) now[index(id)] = made[next++];
+    }
+    std::vector<ir::ValueId> outputs;
+    for (const View& view : views_) outputs.push_back(now[index(view.value)]);
+    graph.set_outputs(outputs);
+    trace_.views = std::move(graph);
+    trace_.viewed = std::move(viewed);
   }
 
   std::vector<ir::ValueId> backward(const Level& level, const std::vector<char>& has_gradient) {
@@ -227,7 +315,13 @@ class Tracing {
   std::vector<at::Tensor> detached_;  // inputs
   Session session_;
   JointTrace trace_;
+  struct View {
+    ir::ValueId value;
+    size_t base;  // of trace_.viewed
+  };
   std::vector<at::Tensor> wrappers_;
+  std::unordered_map<c10::TensorImpl*, JointTrace::Output> known_;  // by wrapper
+  std::vector<View> views_;
   std::vector<ir::ValueId> input_values_;
   std::vector<ir::ValueId> results_, gradient_values_;
   std::vector<at::Tensor> roots_;

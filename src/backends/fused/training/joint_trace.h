@@ -21,10 +21,15 @@ struct JointTrace {
     size_t result = SIZE_MAX;  // which of the joint graph's results; SIZE_MAX: an input itself
     size_t input = SIZE_MAX;
     size_t gradient = SIZE_MAX;  // which gradient comes for it; SIZE_MAX: autograd does not record it
+    size_t view = SIZE_MAX;      // it is this view of that result or input
   };
   pass::JointGraph joint;
   std::vector<at::Tensor> constants;
   std::vector<Output> outputs;
+  // Results that share memory with others, or with inputs, made of those by torch's operators and under its
+  // autograd, as views are in eager code. Its inputs: what they are views of.
+  ir::Graph views;
+  std::vector<Output> viewed;
   std::vector<size_t> differentiable;  // inputs that require a gradient, by number
   // For each of those: which gradient of the joint graph's is its own; SIZE_MAX: none comes there.
   std::vector<size_t> gradient_of;

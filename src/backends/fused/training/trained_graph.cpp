@@ -9,6 +9,7 @@
 
 #include "backends/fused/program/fused_program.h"
 #include "core/ir/effects.h"
+#include "core/ir/print.h"
 #include "core/pass/partition.h"
 
 namespace stator::fused {
@@ -40,10 +41,14 @@ std::vector<char> all_of(size_t count) { return std::vector<char>(count, 1); }
 
 }  // namespace
 
-Backward::Backward(std::unique_ptr<ir::Graph> graph, native::Program program, std::vector<size_t> gradient_of,
-                   size_t kept)
-    : graph_(std::move(graph)), program_(std::move(program)), gradient_of_(std::move(gradient_of)) {
-  for (const ir::Input& input : graph_->inputs().subspan(kept)) layouts_.emplace_back(*graph_, input.value);
+Result<std::shared_ptr<const Backward>, std::string> Backward::make(ir::Graph graph, size_t kept,
+                                                                    std::vector<size_t> gradient_of) {
+  ReturnedViews views(graph);
+  auto program = compiled(graph);
+  if (!program) return std::string("nothing compiles kernels");
+  std::shared_ptr<Backward> made(new Backward(std::move(*program), std::move(views), std::move(gradient_of)));
+  for (const ir::Input& input : graph.inputs().subspan(kept)) made->layouts_.emplace_back(graph, input.value);
+  return std::shared_ptr<const Backward>(std::move(made));
 }
 
 std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients) const {
@@ -57,7 +62,8 @@ std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<
     }
     inputs.push_back(std::move(gradient));
   }
-  const std::vector<c10::IValue> made = program_.run_taking(std::move(inputs), no_symbols);
+  std::vector<c10::IValue> made = program_.run_taking(std::move(inputs), no_symbols);
+  views_.apply(made);
   std::vector<at::Tensor> result;
   for (size_t gradient : gradient_of_)
     result.push_back(gradient == SIZE_MAX ? at::Tensor() : made[gradient].toTensor());
@@ -78,25 +84,29 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   auto trace = trace_joint(*captured, inputs, bindings, {});
   if (!trace) return trace.error();
   for (size_t i = 0; i < captured->outputs().size(); ++i) {
-    const bool has_history = trace->outputs[i].result != SIZE_MAX && trace->outputs[i].gradient != SIZE_MAX;
-    const bool is_input = trace->outputs[i].input != SIZE_MAX;
-    if (!is_input && captured->value(captured->outputs()[i]).requires_grad() != has_history)
+    const JointTrace::Output& output = trace->outputs[i];
+    const bool has_history =
+        output.result != SIZE_MAX ? output.gradient != SIZE_MAX : inputs[output.input].requires_grad();
+    if (captured->value(captured->outputs()[i]).requires_grad() != has_history)
       return std::string("a result whose history is another one");
   }
   auto parts = pass::partition(trace->joint);
   if (!parts) return parts.error();
   std::shared_ptr<TrainedGraph> made(new TrainedGraph(captured, inputs, bindings, std::move(*trace)));
   made->kept_values_ = std::move(parts->kept);
+  made->view_program_.emplace(made->trace_.views);
   made->describe_kept();
   made->find_written();
-  made->forward_graph_ = std::make_unique<ir::Graph>(std::move(parts->forward));
-  made->forward_ = compiled(*made->forward_graph_);
-  auto graph = std::make_unique<ir::Graph>(std::move(parts->backward));
-  auto backward = compiled(*graph);
-  if (!made->forward_ || !backward) return std::string("nothing compiles kernels");
+  const py::object log = py::module_::import("logging").attr("getLogger")("stator.fused.training");
+  if (log.attr("isEnabledFor")(10).cast<bool>())
+    log.attr("debug")("forward %s\nbackward %s", ir::print(parts->forward), ir::print(parts->backward));
+  made->views_ = ReturnedViews(parts->forward);
+  made->forward_ = compiled(parts->forward);
+  if (!made->forward_) return std::string("nothing compiles kernels");
   const JointTrace& own = made->trace_;
-  made->backwards_[all_of(own.joint.gradients)] = std::make_shared<Backward>(
-      std::move(graph), std::move(*backward), own.gradient_of, made->kept_values_.size());
+  auto backward = Backward::make(std::move(parts->backward), made->kept_values_.size(), own.gradient_of);
+  if (!backward) return backward.error();
+  made->backwards_[all_of(own.joint.gradients)] = std::move(*backward);
   return made;
 }
 
@@ -148,29 +158,39 @@ void TrainedGraph::find_written() {
 std::vector<c10::IValue> TrainedGraph::forward(std::vector<at::Tensor> inputs, size_t* at) const {
   inputs.insert(inputs.end(), trace_.constants.begin(), trace_.constants.end());
   const shape::Bindings no_symbols{};
-  return forward_->run_taking(std::move(inputs), no_symbols, at);
+  std::vector<c10::IValue> results = forward_->run_taking(std::move(inputs), no_symbols, at);
+  views_.apply(results);
+  return results;
 }
 
-std::shared_ptr<const Backward> TrainedGraph::backward(const std::vector<char>& has_gradient) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = backwards_.find(has_gradient); found != backwards_.end()) return found->second;
-  }
+std::shared_ptr<const Backward> TrainedGraph::known_backward(const std::vector<char>& has_gradient) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = backwards_.find(has_gradient);
+  return found == backwards_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Backward> TrainedGraph::make_backward(const std::vector<char>& has_gradient) const {
   const py::gil_scoped_acquire locked;
-  // A backward may run under other modes than the forward did.
   auto trace = trace_joint(*captured_, shells_, bindings_, has_gradient);
   if (!trace) throw std::runtime_error("stator: no backward of some results alone: " + trace.error());
   if (trace->joint.forward_nodes != trace_.joint.forward_nodes)
     throw std::runtime_error("stator: no backward of some results alone: another forward");
   auto graph = pass::backward_from(trace->joint, kept_values_);
   if (!graph) throw std::runtime_error("stator: no backward of some results alone: " + graph.error());
-  auto owned = std::make_unique<ir::Graph>(std::move(*graph));
-  auto program = compiled(*owned);
-  if (!program) throw std::runtime_error("stator: no backward of some results alone: it does not compile");
-  auto made = std::make_shared<const Backward>(std::move(owned), std::move(*program), trace->gradient_of,
-                                               kept_values_.size());
+  auto made = Backward::make(std::move(*graph), kept_values_.size(), trace->gradient_of);
+  if (!made) throw std::runtime_error("stator: no backward of some results alone: " + made.error());
   const std::lock_guard lock(mutex_);
-  return backwards_.try_emplace(has_gradient, std::move(made)).first->second;
+  return backwards_.try_emplace(has_gradient, std::move(*made)).first->second;
+}
+
+std::vector<c10::IValue> TrainedGraph::make_views(const std::vector<at::Tensor>& inputs,
+                                                  const std::vector<at::Tensor>& results) const {
+  if (trace_.viewed.empty()) return {};
+  std::vector<at::Tensor> bases;
+  for (const JointTrace::Output& base : trace_.viewed)
+    bases.push_back(base.result == SIZE_MAX ? inputs[base.input] : results[base.result]);
+  const shape::Bindings no_symbols{};
+  return view_program_->run(bases, no_symbols);
 }
 
 std::vector<c10::IValue> TrainedGraph::run_natively(std::span<const at::Tensor> inputs) const {

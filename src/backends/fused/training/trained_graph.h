@@ -9,6 +9,7 @@
 
 #include "backends/fused/program/layout.h"
 #include "backends/fused/training/joint_trace.h"
+#include "backends/fused/training/returned_views.h"
 #include "backends/run_recovery.h"
 
 namespace stator::fused {
@@ -17,15 +18,19 @@ namespace stator::fused {
 // those that do not come undefined.
 class Backward {
  public:
-  Backward(std::unique_ptr<ir::Graph> graph, native::Program program, std::vector<size_t> gradient_of,
-           size_t kept);
+  // The error says why not.
+  static Result<std::shared_ptr<const Backward>, std::string> make(ir::Graph graph, size_t kept,
+                                                                   std::vector<size_t> gradient_of);
 
   // One for each differentiable input; undefined where none comes. Takes the tensors.
   std::vector<at::Tensor> run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients) const;
 
  private:
-  std::unique_ptr<ir::Graph> graph_;
+  Backward(native::Program program, ReturnedViews views, std::vector<size_t> gradient_of)
+      : program_(std::move(program)), views_(std::move(views)), gradient_of_(std::move(gradient_of)) {}
+
   native::Program program_;
+  ReturnedViews views_;
   std::vector<size_t> gradient_of_;
   std::vector<Layout> layouts_;  // of gradients of results
 };
@@ -54,8 +59,13 @@ class TrainedGraph {
 
   // The joint graph's results, then what is kept.
   std::vector<c10::IValue> forward(std::vector<at::Tensor> inputs, size_t* at) const;
-  // For the results that have a gradient. Throws where it cannot be made.
-  std::shared_ptr<const Backward> backward(const std::vector<char>& has_gradient) const;
+  // Results that are views, under autograd: of inputs, and of results that have their history.
+  std::vector<c10::IValue> make_views(const std::vector<at::Tensor>& inputs,
+                                      const std::vector<at::Tensor>& results) const;
+  // For the results that have a gradient; null: it is to be made, under the modes of the forward.
+  std::shared_ptr<const Backward> known_backward(const std::vector<char>& has_gradient) const;
+  // Throws where it cannot be made.
+  std::shared_ptr<const Backward> make_backward(const std::vector<char>& has_gradient) const;
   // The captured graph by torch's operators and under torch's autograd.
   std::vector<c10::IValue> run_natively(std::span<const at::Tensor> inputs) const;
   const RunTraces& traces() const { return traces_; }
@@ -74,8 +84,8 @@ class TrainedGraph {
   std::vector<ir::ValueId> kept_values_;
   std::vector<Kept> kept_;
   std::vector<size_t> written_, read_and_written_;
-  std::unique_ptr<ir::Graph> forward_graph_;
-  std::optional<native::Program> forward_;
+  std::optional<native::Program> forward_, view_program_;
+  ReturnedViews views_;
   mutable std::mutex mutex_;  // never held while the GIL is asked for
   mutable std::map<std::vector<char>, std::shared_ptr<const Backward>> backwards_;
 };

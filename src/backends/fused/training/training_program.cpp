@@ -85,13 +85,17 @@ class TrainingProgram final : public WrappedProgram {
     };
     try {
       std::vector<at::Tensor> results;
+      std::vector<c10::IValue> views;
       {
         py::gil_scoped_release release;
         results = results_of(trained, tensors);
+        views = trained->make_views(tensors, results);
       }
       if (size_t node = 0; !warnings.show(*graph_, node)) return fail();
       for (const JointTrace::Output& output : trained->trace().outputs) {
-        const at::Tensor& tensor = output.result == SIZE_MAX ? tensors[output.input] : results[output.result];
+        const at::Tensor& tensor = output.view != SIZE_MAX     ? views[output.view].toTensor()
+                                   : output.result == SIZE_MAX ? tensors[output.input]
+                                                               : results[output.result];
         outputs.push_back(Ref<>::steal(THPVariable_Wrap(tensor)));
       }
       return true;

@@ -316,6 +316,8 @@ constexpr RuleEntry kRules[] = {
     {"aten::clamp_min.Tensor", clamp_tensors},
     {"aten::clamp_max.Tensor", clamp_tensors},
     {"aten::_prelu_kernel", equal_dtypes},
+    {"aten::silu_backward", arithmetic},
+    {"aten::mish_backward", arithmetic},
     {"aten::mse_loss", loss},
     {"aten::huber_loss", loss},
     {"aten::smooth_l1_loss", loss},
