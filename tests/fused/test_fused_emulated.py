@@ -102,7 +102,7 @@ def test_transposed_and_strided_memory() -> None:
     check(lambda x: x.transpose(1, 2).sum(-1), uniform(4, 16, 24), kernels=1)
 
 
-# -- Putting together and copying -----------------------------------------------------------------------------
+# -- Putting together and copying ----------------------------------------------------------------------------
 
 
 def rotated(x: torch.Tensor) -> torch.Tensor:
@@ -162,7 +162,7 @@ def test_a_reshape_that_copies() -> None:
     check(lambda x: x.transpose(0, 1).reshape(-1), uniform(4, 6), kernels=1)
 
 
-# -- Windows ------------------------------------------------------------------------------------------------------
+# -- Windows -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -191,7 +191,7 @@ def test_windows_that_torch_looks_at() -> None:
     check(lambda x: F.max_pool2d(x, 2, return_indices=True)[0] * 2, uniform(2, 3, 10, 10), kernels=1)
 
 
-# -- Writes ---------------------------------------------------------------------------------------------------
+# -- Writes --------------------------------------------------------------------------------------------------
 
 
 class Residual(torch.nn.Module):
@@ -253,7 +253,7 @@ def test_writes_that_somebody_sees() -> None:
         assert not difference(fn, (uniform(8, 8),), ulps=16, coarsest=torch.float16)
 
 
-# -- Layout of images -------------------------------------------------------------------------------------------
+# -- Layout of images ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -344,7 +344,7 @@ def test_grouped_convolutions_keep_their_layout() -> None:
     assert not difference(lambda x: model(x), (uniform(2, 4, 13, 13),), ulps=64)
 
 
-# -- Products -----------------------------------------------------------------------------------------------------
+# -- Products ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("columns", [1001, 260, 264])
@@ -364,6 +364,15 @@ def test_a_bias_is_added_by_the_kernel_behind() -> None:
     texts = texts_of(lambda x, w, b: F.layer_norm(F.linear(x, w, b), (24,)), x, w, b)
     assert len(texts) == 1
     assert "p1" in texts[0]
+
+
+def test_a_bias_of_convolutions_is_added_behind() -> None:
+    first, second = images(torch.nn.Conv2d(3, 8, 3)), images(torch.nn.Conv2d(8, 8, 1))
+    x = uniform(2, 3, 9, 9)
+    check(lambda x: F.silu(first(x)) * 2, x, kernels=3)  # its input and weight with channels last
+    assert not difference(lambda x: (second(first(x)), first(x)), (x,), ulps=64)
+    first.bfloat16(), second.bfloat16()
+    assert not difference(lambda x: second(first(x)).relu(), (x.bfloat16(),), 64, torch.bfloat16)
 
 
 def test_large_results_are_made_outside_of_recordings() -> None:
@@ -387,7 +396,7 @@ def test_large_results_are_made_outside_of_recordings() -> None:
         _torch.emulate_cuda_graphs(False)
 
 
-# -- Masks of attention -------------------------------------------------------------------------------------------
+# -- Masks of attention --------------------------------------------------------------------------------------
 
 
 def layers_of_attention(x: torch.Tensor, mask: torch.Tensor, layers: int = 3) -> torch.Tensor:

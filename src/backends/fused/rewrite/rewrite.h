@@ -14,7 +14,8 @@ ir::Graph rewritten(const ir::Graph& graph, Language language);
 // In-place operators on memory that has neither views nor readers outside make a new tensor.
 ir::Graph without_own_writes(const ir::Graph& graph);
 // A product of float32 adds its bias by an operator of its own: CUDA's products with a bias are slower than
-// those without, and the kernel that follows adds it for nothing.
+// those without, and the kernel that follows adds it for nothing. So do convolutions, whose bias torch adds
+// in a kernel of its own.
 ir::Graph with_separate_bias(const ir::Graph& graph);
 // A boolean mask is converted once for all layers of attention that convert it alike, by a node of the
 // operator kConvertedMask, which has the arguments of attention.
