@@ -163,6 +163,8 @@ bool Argument::note_changes(PyObject* value, Varying& varying) const {
       if (Py_TYPE(value) == Py_TYPE(expected.object) && !expected.matches(value) &&
           (PyLong_CheckExact(value) || PyFloat_CheckExact(value)))
         varying.note_number(name());
+      if (PyUnicode_CheckExact(value) && PyUnicode_CheckExact(expected.object) && !expected.matches(value))
+        varying.note_text(name(), std::string(utf8(expected.object)), std::string(utf8(value)));
       return true;
     case Kind::tuple:
     case Kind::list:

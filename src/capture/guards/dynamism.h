@@ -48,18 +48,31 @@ class Varying {
     objects_.insert(source);
     notes_++;
   }
+  // A text of which there was a third one: it is made in each run.
+  bool text(const std::string& source) const {
+    const auto found = texts_.find(source);
+    return found != texts_.end() && found->second.size() > 2;
+  }
+  void note_text(const std::string& source, std::string before, std::string now) {
+    std::unordered_set<std::string>& seen = texts_[source];
+    if (seen.size() > 2) return;
+    seen.insert(std::move(before));
+    seen.insert(std::move(now));
+  }
   // How often something was noted.
   size_t notes() const { return notes_; }
   void clear() {
     sizes_.clear();
     places_.clear();
     objects_.clear();
+    texts_.clear();
   }
 
  private:
   std::unordered_map<std::string, uint64_t> sizes_;
   std::unordered_set<std::string> places_;
   std::unordered_set<std::string> objects_;
+  std::unordered_map<std::string, std::unordered_set<std::string>> texts_;
   size_t notes_ = 0;
 };
 

@@ -24,6 +24,7 @@ class WrittenList : public Written {
 
   const Py_ssize_t length;            // at entry
   std::map<Py_ssize_t, Ref<>> items;  // old ones by index
+  bool replaced = false;              // nothing is left of what it held at entry
 
   bool put_back() const override {
     PyObject* const list = object.get();
@@ -158,8 +159,30 @@ bool read(Recording& recording, PyObject* list) {
 
 // Writes ---------------------------------------------------------------------------------------------
 
+bool before_all(Recording& recording, PyObject* list) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    if (!before_replacing(recording, PyList_GET_ITEM(list, i))) return false;
+  }
+  return note_all(recording, list);
+}
+
+// `list[:]`: what is stored there takes the place of all items, whatever they were.
+bool is_whole(PyObject* slice) {
+  if (!PySlice_Check(slice)) return false;
+  const auto* bounds = reinterpret_cast<PySliceObject*>(slice);
+  return bounds->start == Py_None && bounds->stop == Py_None && bounds->step == Py_None;
+}
+
+bool before_replacing_all(Recording& recording, PyObject* list) {
+  if (find_argument(recording, list) != nullptr) return before_whole_write(recording, list);
+  if (!before_all(recording, list)) return false;
+  recording.journal.note<WrittenList>(list).replaced = true;
+  return true;
+}
+
 bool before_list_item(Recording& recording, PyObject* list, PyObject* index) {
   if (is_fresh(recording, list)) return stays_in_region(recording, list);
+  if (is_whole(index)) return before_replacing_all(recording, list);
   if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
   Py_ssize_t at = PyLong_AsSsize_t(index);
   if (at == -1 && PyErr_Occurred()) {
@@ -176,13 +199,6 @@ bool before_list_item(Recording& recording, PyObject* list, PyObject* index) {
   return before_replacing(recording, PyList_GET_ITEM(list, at)) && note_item(recording, list, at);
 }
 
-bool before_all(Recording& recording, PyObject* list) {
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-    if (!before_replacing(recording, PyList_GET_ITEM(list, i))) return false;
-  }
-  return note_all(recording, list);
-}
-
 bool before_subscript_write(Recording& recording, PyObject* list, PyObject* key, bool removes) {
   if (Py_TYPE(list)->tp_as_mapping->mp_ass_subscript != PyList_Type.tp_as_mapping->mp_ass_subscript)
     return before_write(recording, list, "an item");
@@ -193,6 +209,7 @@ bool before_list_method(Recording& recording, std::string_view method, PyObject*
                         size_t count) {
   PyObject* const list = arguments[0];
   if (method == "append" || method == "extend" || method == "__iadd__") return note_tail(recording, list);
+  if (method == "clear") return before_replacing_all(recording, list);
   if (count >= 2 && method == "__setitem__") return before_list_item(recording, list, arguments[1]);
   return before_whole_write(recording, list);
 }
@@ -223,11 +240,12 @@ bool read_list(Recording& recording, PyObject* list) {
   if (Argument* argument = find_argument(recording, list)) return read_argument_whole(recording, *argument);
   if (reads_freely(recording, list)) return true;
   if (!is_pinned(recording, list)) return stop_for_unknown(recording);
+  const WrittenList* written = written_to(recording, list);
+  if (written != nullptr && written->replaced) return true;
   const Ref<> entry = list_at_entry(recording, list);
   if (!entry) return false;
   const Py_ssize_t count = PyList_GET_SIZE(entry.get());
   if (recording.guards.list(list, count).whole) return true;
-  const WrittenList* written = written_to(recording, list);
   for (Py_ssize_t i = 0; i < count; i++) {
     // What was written before it was read is seen by nobody.
     if (written != nullptr && !written->entry && written->wrote_item(i)) continue;

@@ -276,6 +276,8 @@ bool stand_for(Recording& recording, Argument& argument) {
     return argument.arrays != nullptr && argument.stands;
   argument.stands = symbol_for(recording, argument);
   if (argument.stands || PyErr_Occurred()) return static_cast<bool>(argument.stands);
+  if (recording.takes_up_frame && PyUnicode_CheckExact(value) && recording.varying->text(argument.name()))
+    return stop(recording, BreakCode::kUnguardable, "a text that is another one in each run");
   if (is_constant(value)) {
     note_constant(recording, value, nullptr, nullptr);
     argument.kind = Kind::constant;

@@ -159,9 +159,10 @@ bool store_slice(const InstructionAt& at) {
   PyObject *const value = at.top(4), *const container = at.top(3);
   if (!read_stored(at.recording, container, true, value)) return false;
   if (at.recording.domain.is_tensor(container)) return true;
-  return PyList_CheckExact(container) && is_writable(at.recording, container)
-             ? before_whole_write(at.recording, container)
-             : before_write(at.recording, container, "a slice");
+  if (!PyList_CheckExact(container) || !is_writable(at.recording, container))
+    return before_write(at.recording, container, "a slice");
+  const auto bounds = Ref<>::steal(PySlice_New(at.top(2), at.top(1), nullptr));
+  return bounds && before_item_write(at.recording, container, bounds.get(), false, value);
 }
 
 bool compare_identity(const InstructionAt& at) { return before_identity(at.recording, at.top(2), at.top(1)); }
