@@ -77,7 +77,8 @@ __setitem__ = lambda self, key, value: None
 
 def instance_changes(path: str, value: Any) -> Iterator[Change]:
     if not isinstance(value, types.FunctionType):
-        state = getattr(value, "__dict__", None) or {}
+        state = getattr(value, "__dict__", None)
+        state = state if isinstance(state, dict) else {}  # a program may have a `__dict__` of its own
         for name in [name for name in state if not name.startswith("__")][:ITEMS]:
             yield Change(f"del {path}.{name}", "attribute deleted")
             yield from slot(

@@ -42,6 +42,8 @@ list(i for i in «D»)  sum(1 for i in «D» if i)  [i.v for i in «D»]  [i.kin
 «D».maps  «D».data  «D».default_factory  «D».maxlen  «D».start  «D».stop  «D».string  «D».pattern  «D».name
 «D».value  «D».__mro__  «D».__bases__  «D».seen  «D».anything  «D».numerator  «D».itemsize  «D».__self__.v
 «D».v.v  «D».v[0]  «D».get()  «D».read()  «D».made()  «D».plain()  «D».v.get()  «D».twice()  «D».()  «D».(1)
+«D».__code__.co_varnames  «D».__code__.co_consts  type(«D»).__bases__  next(zip(«D», «D»))
+[p for p in enumerate(«D»)]  {«D»: «D»}  next(iter({«D»: 1}))  vars(«D»)
 «D».most_common()  «D».new_child()  type(«D»)  type(«D»).__name__  type(«D»).__qualname__
 «D».__class__.__name__  type(«D»).kind  type(«D»).__mro__  [c.__name__ for c in type(«D»).__mro__]
 repr(type(«D»))  «D» is None  «D» is «D»  «D» is not None  «D» is D2  [«D»] == [D2]  «D» == D2  «D» != D2

@@ -191,9 +191,13 @@ bool Argument::note_changes(PyObject* value, Varying& varying) const {
       if (is_same(value)) return true;
       if (Py_TYPE(value) == object_type) varying.note_object(name());
       return false;
-    default:
+    // Bound anew by each call, or compared as nothing that could vary.
+    case Kind::unread:
+    case Kind::number:
+    case Kind::immutable:
       return true;
   }
+  return true;
 }
 
 ArgumentPath Argument::path() const {

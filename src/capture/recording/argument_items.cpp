@@ -178,9 +178,19 @@ bool reach_items(Recording& recording, Argument& argument, bool lazily) {
       if (recording.journal.find(argument.stands.get()) != nullptr)
         argument.layout = cpython::SetLayout::of(argument.real);
       return read_set(argument);
-    default:
+    // They hold no items: what an instance, function or method leads to is read part by part.
+    case Kind::unread:
+    case Kind::tensor:
+    case Kind::constant:
+    case Kind::number:
+    case Kind::immutable:
+    case Kind::instance:
+    case Kind::function:
+    case Kind::method:
+    case Kind::object:
       return true;
   }
+  return true;
 }
 
 }  // namespace stator

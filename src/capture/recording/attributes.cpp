@@ -2,6 +2,7 @@
 #include "capture/recording/attributes.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
 #include "capture/cpython/type_dict.h"
@@ -190,6 +191,12 @@ static bool read_function_attribute(Recording& recording, PyObject* object, PyOb
   return read_instance_attribute(recording, object, name);
 }
 
+// The descriptor of a named tuple's field.
+static bool is_named_field(PyObject* descriptor) {
+  static PyTypeObject* const type = type_in_module("_collections", "_tuplegetter");
+  return type != nullptr && Py_IS_TYPE(descriptor, type);
+}
+
 // An attribute of an object made here is written or deleted: what its class has under that name may have code
 // of its own.
 bool read_setter(Recording& recording, PyObject* owner, PyObject* name) {
@@ -323,7 +330,7 @@ bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* na
     // A descriptor of the program's: its code is captured. One in C may look anywhere.
     if (Py_TYPE(on_type)->tp_descr_set != nullptr) {
       return is_fresh(recording, owner) || cpython::is_python_class(Py_TYPE(on_type)) ||
-             std::string_view(Py_TYPE(on_type)->tp_name).ends_with("._tuplegetter") ||
+             is_named_field(on_type) ||
              stop(recording, BreakCode::kUnguardable,
                   std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
     }
