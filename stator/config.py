@@ -39,6 +39,10 @@ class Config:
     """The backends `native` and `fused` record their work on CUDA in CUDA graphs, as with
     `mode="reduce-overhead"`. Asked when a function is compiled."""
 
+    capture_scalar_outputs: bool = False
+    """Numbers that `item()` gives are part of the graphs of backends that compile: ints are symbols that
+    only a run knows. A decision that needs their values is a break."""
+
     trace_numpy: bool = False
     """Arrays of NumPy's in captured code are tensors of torch's NumPy layer, which differs from NumPy in
     which results share memory and in what raises. On under `stator.install()`, as in torch.compile."""

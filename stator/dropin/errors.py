@@ -43,6 +43,10 @@ def torch_words(code: str, detail: str) -> str | None:
         return "HOP: Unsafe side effect"
     if code == "higher-order-operator" and _torch_name(code, detail) == "UncapturedHigherOrderOpError":
         return "Higher Order Operator: torch.cond"
+    if code == "shape-inference" and "TypeError: an argument is a " in detail:
+        return "Invalid input type for nonstrict_trace-ed function"
+    if code == "shape-inference" and "TypeError: a result is a " in detail:
+        return "Unsupported output type for nonstrict_trace-ed function"
     if code == "unsupported-mode" and (transform := _transform_of_caller()) is not None:
         return f"Calling torch.func.{transform}(compiled_fn) function from eager mode is not supported"
     return _TORCH_WORDS.get(code)

@@ -11,6 +11,7 @@ from stator.dropin.replacements import Replacements
 SAME = (
     *("recompile_limit", "suppress_errors", "raise_on_ctx_manager_usage", "error_on_recompile"),
     "trace_numpy",
+    "capture_scalar_outputs",
 )
 """Names that both have."""
 

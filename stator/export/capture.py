@@ -5,11 +5,20 @@ from typing import Any
 
 import torch
 from stator.api.contexts import OptimizeContext
+from stator.config import config
 from torch import fx
 
 
 class NumberOutput(int):
     """An int that the graph computes; known by its identity in what the program returns."""
+
+
+class FloatOutput(float):
+    """The same of a float."""
+
+
+UNKNOWN_NUMBER = 7919
+"""What stands for a number that only a run knows."""
 
 
 @dataclass
@@ -59,7 +68,8 @@ def capture(f: Any, arguments: Any, is_symbolic: bool) -> Captured | None:
         return give
 
     context = OptimizeContext(backend, True, True if is_symbolic else None, guards.extend)
-    result = context(f)(*arguments.args, **arguments.kwargs)
+    with config.patch(capture_scalar_outputs=True):
+        result = context(f)(*arguments.args, **arguments.kwargs)
     if not found:
         return None
     found[0].result = result
@@ -85,7 +95,9 @@ def _outputs_of(module: fx.GraphModule) -> list[fx.Node]:
 
 def _stand_in(value: Any, module: fx.GraphModule) -> Any:
     if isinstance(value, torch.SymInt):
-        return NumberOutput(value.node.hint)
+        return NumberOutput(value.node.hint if value.node.has_hint() else UNKNOWN_NUMBER)
+    if isinstance(value, torch.SymFloat):
+        return FloatOutput(UNKNOWN_NUMBER)
     return value
 
 

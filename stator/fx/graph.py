@@ -139,6 +139,10 @@ class GraphBuilder:
         item.meta = NodeMeta({"val": number}, self._make)
         return item
 
+    def read(self, node: fx.Node, index: int | None) -> None:
+        """A node that reads a number off a tensor; `index`: the symbol that stands for an int."""
+        node.meta["val"] = self._symbols.env_float() if index is None else self._symbols.ints[index]
+
     def number(self, place: int, function: Callable[..., Any], *operands: Any) -> Any:
         """The same for the node at that place of the graph, of numbers that may be read off tensors."""
         is_read = any(isinstance(each, fx.Node) and each.meta.get("val") is None for each in operands)

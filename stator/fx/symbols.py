@@ -1,7 +1,7 @@
 """Symbols of a captured graph as those of a torch ShapeEnv, and what a backend then relied on of them."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]
@@ -15,11 +15,13 @@ class Symbols:
 
     def __init__(
         self,
-        rows: Iterable[tuple[str, int, bool]],
+        rows: Iterable[tuple[str, int | None, bool]],
         reals: Iterable[tuple[str, float, bool]] = (),
         fixed: frozenset[int] = frozenset(),
     ) -> None:
         """`rows` have name, value at the capture, and whether it is a size, which is at least 2.
+
+        Without a value it is an int that a node of the graph reads off a tensor.
 
         `reals` are floats: source, value at the capture, and whether the graph uses it. Those whose number is
         in `fixed` are no symbols, and neither are those that are not used or not ordinary.
@@ -33,7 +35,11 @@ class Symbols:
         self._ours: dict[sympy.Symbol, tuple[str, int]] = {}
         self._rows: list[tuple[str, int]] = []
         self._is_fixed = False
+        self._read: set[sympy.Symbol] = set()
         for name, hint, is_size in rows:
+            if hint is None:
+                self.ints.append(self._unbacked(self.env.create_unbacked_symint))
+                continue
             origin = ConstantSource(source_name=f"stator_{name}")
             make = self.env.create_symbol if is_size else self.env.create_unspecified_symbol
             symbol = make(hint, source=origin, dynamic_dim=DimDynamic.DYNAMIC)
@@ -59,6 +65,18 @@ class Symbols:
             self._reals[symbol] = len(self.reals)
             self._hints.append(value)
             self.reals.append(self.env.create_symfloatnode(symbol, hint=value, source=origin))
+
+    def _unbacked(self, create: Callable[[], Any]) -> Any:
+        """A symbol without a value. What a backend finds when it traces the graph are symbols of its own."""
+        with self.env.ignore_fresh_unbacked_symbols():
+            made = create()
+        self._read |= made.node.expr.free_symbols
+        return made
+
+    def env_float(self) -> torch.SymFloat:
+        """A float that a node of the graph reads off a tensor."""
+        made: torch.SymFloat = self._unbacked(self.env.create_unbacked_symfloat)
+        return made
 
     def fixed_values(self) -> list[Any]:
         """The numbers of the capture, as inputs of the graph; from now on it is good for these alone."""
@@ -107,7 +125,8 @@ class Symbols:
         found: list[sympy.Basic] = [guard.expr for guard in self.env.guards]
         found += [sympy.Eq(old, new, evaluate=False) for old, new in self.env.replacements.items()]
         for condition in found:
-            yield from sympy.And.make_args(condition)
+            # What only the run knows is checked there, if anywhere.
+            yield from (part for part in sympy.And.make_args(condition) if not part.free_symbols & self._read)
 
     def _texts(self, condition: Any) -> list[str]:
         if condition is sympy.true:

@@ -85,7 +85,7 @@ class OpaqueCall:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with these in the places of the tensors and of the symbolic numbers."""
         opened = pytree.tree_unflatten(self.leaves(tensors, numbers), self._given)
-        args, kwargs = pytree.tree_map(_closed, opened, is_leaf=_is_opened)
+        args, kwargs = pytree.tree_map(_closed, opened, is_leaf=_is_whole)
         return args, kwargs
 
     def result(self, tensors: list[Any]) -> Any:
@@ -177,6 +177,10 @@ def _is_opened(value: Any) -> bool:
     return type(value) is _Fields
 
 
+def _is_whole(value: Any) -> bool:
+    return _is_opened(value) or _is_known_size(value)
+
+
 def _opened(leaf: Any) -> Any:
     """Its fields in place of an instance that nobody can change, made by a dataclass alone."""
     kind = type(leaf)
@@ -196,7 +200,7 @@ def _closed(value: Any) -> Any:
         return value
     made = object.__new__(value.kind)
     for name, content in value.values.items():
-        object.__setattr__(made, name, pytree.tree_map(_closed, content, is_leaf=_is_opened))
+        object.__setattr__(made, name, pytree.tree_map(_closed, content, is_leaf=_is_whole))
     return made
 
 

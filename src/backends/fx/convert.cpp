@@ -2,6 +2,7 @@
 // nodes.
 #include "backends/fx/convert.h"
 
+#include <pybind11/stl.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/DynamicTypes.h>
 
@@ -16,6 +17,7 @@
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
+#include "torch/tracing/integer_reads.h"
 
 namespace stator::fx {
 namespace {
@@ -45,7 +47,7 @@ py::object make_symbols(const ir::Graph& graph, const std::vector<bool>& used, c
   const shape::Context& shapes = graph.shapes();
   py::list rows;
   for (const shape::Symbol& symbol : shapes.symbols())
-    rows.append(py::make_tuple(symbol.name, symbol.hint.value(), symbol.range.low >= 2));
+    rows.append(py::make_tuple(symbol.name, symbol.hint, symbol.range.low >= 2));
   py::list reals;
   for (const ir::Input& input : graph.inputs()) {
     if (graph.value(input.value).kind != ir::ValueKind::kFloat) continue;
@@ -112,7 +114,10 @@ class Converter {
     const shape::Context& shapes = graph_.shapes();
     py::object symbols = py::none();
     std::vector<py::object> symbol_ints;
-    if (shapes.has_symbols()) {
+    for (size_t i = 0; i < shapes.symbols().size(); i++) {
+      if (!shapes.symbols()[i].hint) read_.push_back(i);
+    }
+    if (shapes.has_symbols() || (session->has_read && captures_scalars(*session))) {
       symbols = make_symbols(graph_, used_, fixed);
       for (const py::handle& each : symbols.attr("ints"))
         symbol_ints.push_back(py::reinterpret_borrow<py::object>(each));
@@ -138,8 +143,11 @@ class Converter {
 
   Converted run() {
     std::vector<py::object> placeholders;
-    for (const shape::Symbol& symbol : graph_.shapes().symbols())
-      placeholders.push_back(builder_.attr("symbol")(placeholders.size(), symbol.source));
+    for (const shape::Symbol& symbol : graph_.shapes().symbols()) {
+      const size_t number = placeholders.size();
+      placeholders.push_back(symbol.hint ? builder_.attr("symbol")(number, symbol.source)
+                                         : py::object(py::none()));
+    }
     expressions_ =
         std::make_unique<Expressions>(graph_.shapes(), std::move(placeholders), builder_.attr("arithmetic"));
     size_t reals = 0;
@@ -268,10 +276,25 @@ class Converter {
     const py::object result =
         call_(overload_of(info), arguments, keywords, single ? py::object(py::int_(first)) : py::none(),
               static_cast<uint32_t>(node.line), was_below_autograd(graph_, node, info));
-    if (single || (node.output_count == 1 && gives_number(schema))) {
+    if (!single && node.output_count == 1 && gives_number(schema)) {
+      values_[first] = result;
+      number_is_read(first, result);
+    } else if (single) {
       values_[first] = result;
     } else {
       take_results(node, schema, result, returns_list);
+    }
+  }
+
+  // The ints that are read are the symbols without a value, in order.
+  void number_is_read(uint32_t value, const py::object& node) {
+    const ir::ValueKind kind = graph_.value(ir::ValueId{value}).kind;
+    if (kind == ir::ValueKind::kInt && next_read_ < read_.size()) {
+      const size_t symbol = read_[next_read_++];
+      builder_.attr("read")(node, symbol);
+      expressions_->know(symbol, node);
+    } else if (kind == ir::ValueKind::kFloat && !symbols_.is_none()) {
+      builder_.attr("read")(node, py::none());
     }
   }
 
@@ -324,6 +347,8 @@ class Converter {
   AddConstant constant_;
   DimObject dim_;
   std::unique_ptr<Expressions> expressions_;
+  std::vector<size_t> read_;  // symbols that nodes give
+  size_t next_read_ = 0;
 };
 
 }  // namespace

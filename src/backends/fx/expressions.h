@@ -22,6 +22,8 @@ class Expressions {
   py::object of(shape::ExprId expr);
   // A list of ints and objects.
   py::list of(std::span<const shape::Dim> dims);
+  // The object for a symbol that a node of the graph gives.
+  void know(size_t symbol, py::object object) { symbols_.at(symbol) = std::move(object); }
 
  private:
   py::object make(shape::ExprId expr);

@@ -42,7 +42,7 @@ class FxProgram final : public TensorProgram {
         outputs_(std::move(converted.outputs)),
         callable_(std::move(callable)),
         inputs_(session_->inputs.size()),
-        symbols_(session_->shapes().symbols().size()),
+        symbols_(symbols_given(session_->shapes())),
         reals_(session_->shapes().real_symbols().size()),
         used_reals_(used_reals(session_->graph)),
         traces_(traces_of(session_->graph)),
@@ -145,6 +145,14 @@ class FxProgram final : public TensorProgram {
     static PyObject* const zero = THPVariable_Wrap(at::scalar_tensor(0.0, at::kDouble));
     return Ref<>::share(zero);
   }
+  // Others are given by nodes.
+  static std::vector<size_t> symbols_given(const shape::Context& shapes) {
+    std::vector<size_t> given;
+    for (size_t i = 0; i < shapes.symbols().size(); i++) {
+      if (shapes.symbols()[i].hint) given.push_back(i);
+    }
+    return given;
+  }
   static std::vector<bool> used_reals(const ir::Graph& graph) {
     std::vector<bool> used(graph.value_count());
     const auto note = [&](ir::ValueId value) { used[index(value)] = true; };
@@ -157,12 +165,12 @@ class FxProgram final : public TensorProgram {
     return reals;
   }
   Ref<> call(PyObject* const* inputs, const shape::Bindings& bindings) const {
-    if (symbols_ == 0 && reals_ == 0)
+    if (symbols_.empty() && reals_ == 0)
       return Ref<>::steal(PyObject_Vectorcall(callable_.get(), inputs, inputs_, nullptr));
     std::vector<Ref<>> numbers;
     std::vector<PyObject*> all;
-    for (size_t i = 0; i < symbols_; i++) {
-      numbers.push_back(Ref<>::steal(PyLong_FromLongLong(bindings.ints[i])));
+    for (const size_t symbol : symbols_) {
+      numbers.push_back(Ref<>::steal(PyLong_FromLongLong(bindings.ints[symbol])));
       if (!numbers.back()) return {};
       all.push_back(numbers.back().get());
     }
@@ -181,9 +189,9 @@ class FxProgram final : public TensorProgram {
   Ref<> module_;
   std::vector<OutputPlace> outputs_;
   Ref<> callable_;
-  size_t inputs_;   // tensors
-  size_t symbols_;  // ints that come before them
-  size_t reals_;    // floats between the two
+  size_t inputs_;                // tensors
+  std::vector<size_t> symbols_;  // ints that come before them
+  size_t reals_;                 // floats between the two
   std::vector<bool> used_reals_;
   RunTraces traces_;
   std::optional<InputOverlap> overlap_;

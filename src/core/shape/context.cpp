@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/shape/assumed_sizes.h"
 #include "core/shape/text.h"
 
 namespace stator::shape {
@@ -81,7 +82,8 @@ void Context::add_guard(ExprId predicate, LineId line) {
 }
 
 void Context::require_fits(ExprId expr) {
-  if (exprs_[expr].may_overflow) add_guard(exprs_.fits(expr), line());
+  // What depends on a number that only the run knows is no guard: Python calculates it there, exactly.
+  if (exprs_[expr].may_overflow && exprs_[expr].has_hint) add_guard(exprs_.fits(expr), line());
 }
 
 bool Context::can_decide(ExprId predicate) {
@@ -92,8 +94,12 @@ bool Context::can_decide(ExprId predicate) {
 bool Context::decide(ExprId predicate, LineId line) {
   const Expr e = exprs_[predicate];
   if (e.kind == ExprKind::kConstant) return e.number != 0;
-  if (!e.has_hint)
+  if (!e.has_hint) {
+    if (AssumedSizes::active()) {
+      if (const auto known = truth_for_sizes(exprs_, predicate)) return *known;
+    }
     throw std::domain_error("the size expression " + text(*this, predicate) + " has no value at capture");
+  }
   const bool truth = e.hint != 0;
   const ExprId guard = truth ? predicate : exprs_.negate(predicate);
   if (!exprs_[guard].has_hint) throw std::overflow_error("no guard can keep " + text(*this, predicate));

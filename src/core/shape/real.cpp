@@ -40,7 +40,10 @@ RealId RealTable::add_symbol(double hint) {
 }
 
 RealId RealTable::from_int(ExprId expr, double hint) {
-  return intern({.kind = RealKind::kFromInt, .index = static_cast<uint32_t>(expr), .hint = hint});
+  return intern({.kind = RealKind::kFromInt,
+                 .index = static_cast<uint32_t>(expr),
+                 .hint = hint,
+                 .has_hint = ints_[expr].has_hint});
 }
 
 RealId RealTable::add_read() {

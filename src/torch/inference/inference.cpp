@@ -6,7 +6,9 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "core/shape/assumed_sizes.h"
 #include "torch/inference/composite_inference.h"
 #include "torch/inference/eager_error_probe.h"
 #include "torch/inference/gradient_flow.h"
@@ -162,7 +164,12 @@ const Inference& infer(Session& session, const OperatorInfo& info, std::span<con
   Inference result;
   const QuietWarnings quiet;
   try {
+    // What squeezes counts dimensions by their sizes. What splits takes all of a dimension, or raises.
+    const shape::AssumedSizes assumed(!info.name.starts_with("aten::squeeze"),
+                                      info.name == "aten::split_with_sizes");
     ask_sources(session, info, arguments, result);
+  } catch (const std::domain_error& error) {
+    raise_break(BreakCode::kDataDependentOperator, info.name + ": " + error.what());
   } catch (const CaptureBreak& inside) {
     // A composite was re-run, and one of its operators had no answer.
     if (inside.code == BreakCode::kShapeInference) refuse_as_eager(session, info, arguments);

@@ -1,11 +1,16 @@
 // src/torch/replacements/known_list.cpp: Tensor.tolist reads memory, which only known tensors have at
-// capture.
+// capture; of others it may be a read of each number.
 #include "torch/replacements/known_list.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include <string_view>
 
+#include "torch/symbols/sym_python.h"
+#include "torch/tracing/capture_break.h"
+#include "torch/tracing/integer_reads.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
 
@@ -16,6 +21,36 @@ constexpr std::string_view kName = "tolist";
 
 bool is_tensor(PyObject* object) {
   return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(THPVariableClass));
+}
+
+constexpr int64_t kMostNumbers = 256;
+
+SymNumber read_item(Session& session, const at::Tensor& element) {
+  static const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow("aten::item", "");
+  static const OperatorInfo& item = operator_info(handle);
+  if (at::isFloatingType(element.scalar_type())) return session.read_number(item.id, element);
+  const auto integer = read_integer(session, item, element);
+  if (!integer) raise_break(BreakCode::kReadsMemory, "TensorBase.tolist()");
+  return SymNumber::of(*integer);
+}
+
+Ref<> list_of_reads(Session& session, const at::Tensor& tensor) {
+  if (tensor.dim() == 0) return to_python(read_item(session, tensor));
+  const int64_t count = tensor.size(0);
+  Ref<> list = Ref<>::steal(PyList_New(count));
+  for (int64_t i = 0; list && i < count; i++) {
+    Ref<> item = list_of_reads(session, tensor.select(0, i));
+    if (!item) return {};
+    PyList_SET_ITEM(list.get(), i, item.release());
+  }
+  return list;
+}
+
+bool reads_each_number(const Session& session, const at::Tensor& tensor) {
+  const at::ScalarType type = tensor.scalar_type();
+  const bool is_number = at::isFloatingType(type) || at::isIntegralType(type, /*includeBool=*/false);
+  return session.unrecorded == 0 && is_number && as_tracer(tensor) != nullptr && captures_scalars(session) &&
+         tensor.numel() <= kMostNumbers;
 }
 
 // `original` is torch's method.
@@ -31,6 +66,15 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
       PyObject* list = PyObject_CallMethod(real.get(), kName.data(), nullptr);
       session->resume();
       return list;
+    }
+    try {
+      if (const at::Tensor& tensor = THPVariable_Unpack(self); reads_each_number(*session, tensor))
+        return list_of_reads(*session, tensor).release();
+    } catch (py::error_already_set& error) {
+      error.restore();
+      return nullptr;
+    } catch (const std::exception& error) {
+      session->note_break(BreakCode::kReadsMemory, error.what());
     }
     session->note_break(BreakCode::kReadsMemory, "TensorBase.tolist()");
     PyErr_SetString(PyExc_RuntimeError, "stator: tolist of a tensor");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "torch/symbols/known_comparison.h"
 #include "torch/tracing/capture_break.h"
 
 namespace stator {
@@ -64,12 +65,12 @@ class ExprNode final : public c10::SymNodeImpl {
   int64_t guard_int(const char*, int64_t) override { return int_(); }
   double guard_float(const char*, int64_t) override { return fixed(); }
   bool guard_bool(const char*, int64_t) override { return bool_(); }
-  int64_t int_() override { return number_.is_real ? whole(fixed()) : number_.integer.specialize(); }
+  int64_t int_() override { return number_.is_real ? whole(fixed()) : fixed_integer(); }
   bool bool_() override { return compare(Comparison::ne, number_, SymNumber::of(Size(0))); }
-  bool has_hint() override { return true; }
+  bool has_hint() override { return number_.has_hint(); }
   // Messages of torch's errors show sizes, and the program may read them: a number that is shown is fixed.
   std::string str() override {
-    return number_.is_real ? std::to_string(fixed()) : std::to_string(number_.integer.specialize());
+    return number_.is_real ? std::to_string(fixed()) : std::to_string(fixed_integer());
   }
   std::optional<int64_t> constant_int() override { return maybe_as_int(); }
   std::optional<int64_t> maybe_as_int() override {
@@ -81,6 +82,10 @@ class ExprNode final : public c10::SymNodeImpl {
 
  private:
   double fixed() const { return number_.specialize(); }
+  int64_t fixed_integer() const {
+    if (!number_.has_hint()) number_.specialize();  // ends the capture
+    return number_.integer.specialize();
+  }
   static SymNumber operand(const SymNode& other);
   SymNode calculated(Arithmetic operation, const SymNode& other) {
     const SymNumber right = operand(other);
@@ -148,6 +153,8 @@ class ComparisonNode final : public c10::SymNodeImpl {
     return *known_;
   }
   bool guard_bool(const char*, int64_t) override { return bool_(); }
+  bool guard_or_false(const char*, int64_t) override { return if_known().value_or(false); }
+  bool guard_or_true(const char*, int64_t) override { return if_known().value_or(true); }
   // Without a guard: only what holds for every value counts.
   bool statically_known_true(const char*, int64_t) override { return known_.value_or(false); }
   bool has_hint() override { return true; }
@@ -175,6 +182,11 @@ class ComparisonNode final : public c10::SymNodeImpl {
   std::string str() override { return bool_() ? "True" : "False"; }
 
  private:
+  std::optional<bool> if_known() {
+    if (!known_) known_ = compare_if_known(comparison_, a_, b_);
+    return known_;
+  }
+
   Comparison comparison_ = Comparison::eq;
   SymNumber a_, b_;
   std::shared_ptr<shape::Context> context_;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "torch/symbols/known_comparison.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/session.h"
 
@@ -33,7 +34,10 @@ double SymNumber::hint() const {
   return real ? context->reals()[*real].hint : constant;
 }
 
-bool SymNumber::has_hint() const { return !real || context->reals()[*real].has_hint; }
+bool SymNumber::has_hint() const {
+  if (!is_real) return !integer.is_symbolic() || integer.context()->hint(integer.dim()).has_value();
+  return !real || context->reals()[*real].has_hint;
+}
 
 double SymNumber::specialize() const {
   if (!has_hint())
@@ -115,6 +119,17 @@ std::optional<SymNumber> calculate_real(Arithmetic operation, const SymNumber& a
   }
 }
 
+// Calculates with ints of which some may be known to the run alone. Where a decision needs their values the
+// capture ends.
+template <class Calculate>
+auto with_known_ints(const Calculate& calculate) {
+  try {
+    return calculate();
+  } catch (const std::domain_error&) {
+    raise_break(BreakCode::kDataDependentBranch, "a number that is read off a tensor is compared");
+  }
+}
+
 std::optional<SymNumber> power(Size base, Size exponent) {
   constexpr int64_t kMost = 8;
   if (exponent.is_symbolic()) return std::nullopt;
@@ -176,11 +191,13 @@ std::optional<SymNumber> calculate(Arithmetic operation, const SymNumber& a, con
     return std::nullopt;
   if (a.is_real || b.is_real) return calculate_real(operation, a, b, *context);
   if (operation == Arithmetic::truediv) {
+    if (!a.has_hint() || !b.has_hint())
+      raise_break(BreakCode::kDataDependentBranch, "an int that is read off a tensor is divided");
     if (!converts_exactly(a) || !converts_exactly(b)) return std::nullopt;
     return calculate_real(operation, a, b, *context);
   }
   try {
-    return calculate_int(operation, a.integer, b.integer);
+    return with_known_ints([&] { return calculate_int(operation, a.integer, b.integer); });
   } catch (const std::overflow_error&) {
     return std::nullopt;  // more than 64 bits: an int of Python's
   }
@@ -234,6 +251,24 @@ std::optional<SymNumber> absolute(const SymNumber& a) {
 
 namespace {
 
+bool compare_ints(Comparison comparison, Size a, Size b) {
+  switch (comparison) {
+    case Comparison::lt:
+      return a < b;
+    case Comparison::le:
+      return a <= b;
+    case Comparison::eq:
+      return a == b;
+    case Comparison::ne:
+      return !(a == b);
+    case Comparison::gt:
+      return b < a;
+    case Comparison::ge:
+      return b <= a;
+  }
+  return false;
+}
+
 bool compare_numbers(Comparison comparison, long double a, long double b) {
   switch (comparison) {
     case Comparison::lt:
@@ -254,23 +289,19 @@ bool compare_numbers(Comparison comparison, long double a, long double b) {
 
 }  // namespace
 
-bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
-  if (!a.is_real && !b.is_real) {
-    switch (comparison) {
-      case Comparison::lt:
-        return a.integer < b.integer;
-      case Comparison::le:
-        return a.integer <= b.integer;
-      case Comparison::eq:
-        return a.integer == b.integer;
-      case Comparison::ne:
-        return !(a.integer == b.integer);
-      case Comparison::gt:
-        return b.integer < a.integer;
-      case Comparison::ge:
-        return b.integer <= a.integer;
-    }
+std::optional<bool> compare_if_known(Comparison comparison, const SymNumber& a, const SymNumber& b) {
+  if ((a.is_real || b.is_real) && !(a.has_hint() && b.has_hint())) return std::nullopt;
+  try {
+    return !a.is_real && !b.is_real ? compare_ints(comparison, a.integer, b.integer)
+                                    : compare(comparison, a, b);
+  } catch (const std::domain_error&) {
+    return std::nullopt;
   }
+}
+
+bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
+  if (!a.is_real && !b.is_real)
+    return with_known_ints([&] { return compare_ints(comparison, a.integer, b.integer); });
   Context* context = a.context != nullptr ? a.context : b.context;
   if (!a.has_hint() || !b.has_hint())
     raise_break(BreakCode::kDataDependentBranch, "a number that is read off a tensor is compared");

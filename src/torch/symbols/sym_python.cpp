@@ -17,7 +17,7 @@ PyObject* binary(Arithmetic operation, PyObject* left, PyObject* right);
 // --- operands ---
 
 PyObject* plain(const SymNumber& number) {
-  if (number.is_real) return PyFloat_FromDouble(number.specialize());
+  if (number.is_real || !number.has_hint()) return PyFloat_FromDouble(number.specialize());
   return PyLong_FromLongLong(number.integer.specialize());
 }
 

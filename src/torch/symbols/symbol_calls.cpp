@@ -66,12 +66,21 @@ std::optional<SymNumber> logarithm(const SymNumber& a, const SymNumber& base) {
   return x && y ? calculate(Arithmetic::truediv, *x, *y) : std::nullopt;
 }
 
+// Of ints that only the run knows: builtins.max and min would compare them. The others are decided by guards.
+std::optional<SymNumber> extremum(bool is_largest, const SymNumber& a, const SymNumber& b) {
+  if (a.is_real || b.is_real || (a.has_hint() && b.has_hint())) return std::nullopt;
+  using shape::max, shape::min;
+  return SymNumber::of(is_largest ? max(a.integer, b.integer) : min(a.integer, b.integer));
+}
+
 Ref<> truth(bool value) { return Ref<>::share(value ? Py_True : Py_False); }
 
 Ref<> called(PyObject* function, PyObject* const* arguments, Py_ssize_t count) {
   static PyObject* const root = module_attribute("math", "isqrt").release();
   static PyObject* const finite = module_attribute("math", "isfinite").release();
   static PyObject* const nan = module_attribute("math", "isnan").release();
+  static PyObject* const largest = module_attribute("builtins", "max").release();
+  static PyObject* const smallest = module_attribute("builtins", "min").release();
   static PyObject* const infinite = module_attribute("math", "isinf").release();
   const auto a = number_of(arguments[0]);
   const auto b = count == 2 ? number_of(arguments[1]) : std::nullopt;
@@ -81,6 +90,8 @@ Ref<> called(PyObject* function, PyObject* const* arguments, Py_ssize_t count) {
     if (count == 1) result = to_float(*a);
   } else if (function == reinterpret_cast<PyObject*>(&PyLong_Type)) {
     if (count == 1) result = to_int(RealFunction::kTrunc, *a);
+  } else if (function == largest || function == smallest) {
+    if (count == 2) result = extremum(function == largest, *a, *b);
   } else if (function == root) {
     if (count == 1) result = integer_root(*a);
   } else if (function == finite || function == nan || function == infinite) {

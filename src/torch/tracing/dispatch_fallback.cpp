@@ -17,6 +17,7 @@
 #include "torch/operators/value_errors.h"
 #include "torch/symbols/sym_node.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/integer_reads.h"
 #include "torch/tracing/last_read.h"
 #include "torch/tracing/recorder.h"
 #include "torch/tracing/session.h"
@@ -252,9 +253,15 @@ void capture_literal(Session& session, Stack* stack) {
 
 // Where the number of a tensor may be known only when the graph runs. False: the capture ends here.
 bool capture_read(Session& session, const OperatorInfo& info, Stack* stack) {
-  if (!info.reads_number || !session.reads_numbers || session.unrecorded != 0) return false;
+  if (!info.reads_number || session.unrecorded != 0) return false;
   const at::Tensor tensor = stack->back().toTensor();
-  if (!at::isFloatingType(tensor.scalar_type()) || tensor.numel() != 1) return false;
+  if (tensor.numel() != 1) return false;
+  if (const auto integer = read_integer(session, info, tensor)) {
+    stack->back() = to_sym_int(*integer);
+    return true;
+  }
+  if (!at::isFloatingType(tensor.scalar_type())) return false;
+  if (!session.reads_numbers && !captures_scalars(session)) return false;
   const SymNumber number = session.read_number(info.id, tensor);
   stack->back() = to_sym_float(number);
   return true;
@@ -322,6 +329,8 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
     throw;
   } catch (const c10::Error& error) {
     raise_break(BreakCode::kInternal, toString(op.operator_name()) + ": " + error.what_without_backtrace());
+  } catch (const std::domain_error& error) {
+    raise_break(BreakCode::kDataDependentOperator, toString(op.operator_name()) + ": " + error.what());
   } catch (const std::overflow_error& error) {
     raise_break(BreakCode::kShapeInference, toString(op.operator_name()) + ": " + error.what());
   }

@@ -1,6 +1,7 @@
 // src/torch/tracing/session.cpp: the life of a capture and the lifting of real tensors.
 #include "torch/tracing/session.h"
 
+#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
@@ -22,6 +23,14 @@ namespace stator {
 
 namespace {
 thread_local Session* current_session = nullptr;
+// Whether a profiler of the caller's hears of this thread's operators. Those of a capture are none of the
+// program's, and what records their shapes cannot read symbols.
+thread_local bool caller_is_recorded = true;
+
+void record_operators(bool does) {
+  at::RecordFunctionTLS state = at::get_record_function_tls_();
+  if (std::exchange(state.tls_record_function_enabled_, does) != does) at::set_record_function_tls_(state);
+}
 
 uint64_t next_session() {
   static std::atomic<uint64_t> last{0};
@@ -55,6 +64,8 @@ void Session::enter() {
   outer_ = current_session;
   current_session = this;
   entered_ = true;
+  if (outer_ == nullptr) caller_is_recorded = at::get_record_function_tls_().tls_record_function_enabled_;
+  record_operators(false);
   caller_modes_ = modes_ = current_modes();
   c10::impl::tls_set_dispatch_key_included(kTracerKey, true);
 }
@@ -65,16 +76,19 @@ void Session::leave() {
   place_ = nullptr;
   graph.shapes().follow(nullptr);
   c10::impl::tls_set_dispatch_key_included(kTracerKey, outer_ != nullptr);
+  if (outer_ == nullptr) record_operators(caller_is_recorded);
 }
 
 void Session::pause() {
   current_session = nullptr;
   c10::impl::tls_set_dispatch_key_included(kTracerKey, false);
+  record_operators(caller_is_recorded);
 }
 
 void Session::resume() {
   current_session = this;
   c10::impl::tls_set_dispatch_key_included(kTracerKey, true);
+  record_operators(false);
 }
 
 namespace {
