@@ -6,7 +6,7 @@
 
 #include "core/ir/effects.h"
 #include "core/pass/added_operators.h"
-#include "core/pass/copy_operand.h"
+#include "core/pass/graph_copier.h"
 #include "core/pass/min_cut.h"
 
 namespace stator::pass {
@@ -47,66 +47,6 @@ int64_t bytes_of_element(ir::DType dtype) {
       return 1;
   }
 }
-
-// Copies nodes of one graph into another one.
-class Copier {
- public:
-  explicit Copier(const ir::Graph& from)
-      : from_(from),
-        to_(from.shared_operators(), from.shared_lines(), from.shared_shapes()),
-        now_(from.value_count(), ValueId::kNone) {}
-
-  bool has(ValueId id) const { return now_[index(id)] != ValueId::kNone; }
-  ValueId operator()(ValueId id) const { return now_[index(id)]; }
-
-  void add_input(std::string_view name, std::string_view source, ValueId id, bool keeps_sharing) {
-    ir::ValueSpec spec = spec_of(id);
-    if (!keeps_sharing) spec.alias = {};
-    now_[index(id)] = to_.add_input(name, source, spec);
-  }
-  void add_node(const ir::Node& node) {
-    std::vector<ir::Operand> operands;
-    for (const ir::Operand& operand : from_.operands(node))
-      operands.push_back(copy_operand(from_, operand, to_, [this](ValueId id) { return (*this)(id); }));
-    std::vector<ir::ValueSpec> specs;
-    for (ValueId id : ir::Graph::outputs(node)) specs.push_back(spec_of(id));
-    ir::OpId op = node.op;
-    if (from_.op_of(node).name == "aten::_unsafe_view" && operands[0].kind == ir::OperandKind::kValue) {
-      // A view that autograd is not told of. Nobody writes to what formulas of gradients make.
-      op = pure_operator(to_, "aten::view", {"self", "size"});
-      specs[0].alias = ir::Alias::view(operands[0].value);
-      specs[0].storage_offset = to_.value(operands[0].value).storage_offset;
-    }
-    const ir::ValueRange made = to_.outputs(to_.append(op, operands, specs, node.line));
-    uint32_t i = 0;
-    for (ValueId id : ir::Graph::outputs(node)) now_[index(id)] = made[i++];
-  }
-  ir::Graph& graph() { return to_; }
-
- private:
-  // Spans point into the old graph. Gradients are not recorded when either part runs.
-  ir::ValueSpec spec_of(ValueId id) const {
-    const ir::Value& value = from_.value(id);
-    ir::Alias alias{value.alias, value.base};
-    if (alias.kind != AliasKind::kFresh) {
-      alias.base = now_[index(value.base)];
-      if (alias.base == ValueId::kNone) alias = {};
-    }
-    return {.kind = value.kind,
-            .dtype = value.dtype,
-            .device = value.device,
-            .layout = value.layout,
-            .flags = static_cast<uint8_t>(value.flags & ~ir::kRequiresGrad),
-            .alias = alias,
-            .sizes = from_.sizes(id),
-            .strides = from_.strides(id),
-            .storage_offset = value.storage_offset};
-  }
-
-  const ir::Graph& from_;
-  ir::Graph to_;
-  std::vector<ValueId> now_;
-};
 
 class Partitioner {
  public:
@@ -167,7 +107,7 @@ class Partitioner {
   }
 
   ir::Graph forward(const std::vector<ValueId>& kept) {
-    Copier copy(graph_);
+    GraphCopier copy(graph_);
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ir::Input& input = graph_.inputs()[i];
       if (!is_gradient(i))
@@ -185,7 +125,7 @@ class Partitioner {
   }
 
   ir::Graph backward(const std::vector<ValueId>& kept) {
-    Copier copy(graph_);
+    GraphCopier copy(graph_);
     for (ValueId id : kept) copy.add_input("kept_" + std::to_string(index(id)), "kept", id, false);
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ir::Input& input = graph_.inputs()[i];
@@ -332,7 +272,7 @@ class Partitioner {
   }
 
   // Appends what makes the value and is not there yet, operands first.
-  void make(Copier& copy, ValueId wanted) const {
+  void make(GraphCopier& copy, ValueId wanted) const {
     std::vector<ValueId> left = {wanted};
     while (!left.empty()) {
       const ValueId id = left.back();

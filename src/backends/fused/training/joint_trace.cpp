@@ -17,7 +17,7 @@
 
 #include "core/ir/effects.h"
 #include "core/pass/alias_facts.h"
-#include "core/pass/copy_operand.h"
+#include "core/pass/graph_copier.h"
 #include "core/pass/out_of_place.h"
 #include "torch/replacements/traced_engine.h"
 #include "torch/tracing/session.h"
@@ -209,27 +209,14 @@ class Tracing {
   // The nodes that make views, of the values that they are views of.
   void make_views() {
     const ir::Graph& from = session_.graph;
-    ir::Graph graph(from.shared_operators(), from.shared_lines(), from.shared_shapes());
-    std::vector<ir::ValueId> now(from.value_count(), ir::ValueId::kNone);
-    const auto spec_of = [&](ir::ValueId id, ir::Alias alias) {
-      const ir::Value& value = from.value(id);
-      return ir::ValueSpec{.kind = value.kind,
-                           .dtype = value.dtype,
-                           .device = value.device,
-                           .layout = value.layout,
-                           .flags = value.flags,
-                           .alias = alias,
-                           .sizes = from.sizes(id),
-                           .strides = from.strides(id),
-                           .storage_offset = value.storage_offset};
-    };
+    pass::GraphCopier copy(from);
     std::vector<JointTrace::Output> viewed;
     std::vector<char> is_wanted(from.nodes().size());
     for (const View& view : views_) {
       const ir::ValueId storage = from.value(view.value).storage;
-      if (now[index(storage)] == ir::ValueId::kNone) {
+      if (!copy.has(storage)) {
         const std::string name = "base_" + std::to_string(viewed.size());
-        now[index(storage)] = graph.add_input(name, name, spec_of(storage, {}));
+        copy.add_input(name, name, storage, false);
         viewed.push_back(trace_.viewed[view.base]);
       }
       for (ir::ValueId id = view.value; id != storage; id = from.value(id).base) {
@@ -243,23 +230,12 @@ class Tracing {
       }
     }
     for (size_t i = 0; i < is_wanted.size(); ++i) {
-      if (!is_wanted[i]) continue;
-      const ir::Node& node = from.nodes()[i];
-      std::vector<ir::Operand> operands;
-      for (const ir::Operand& operand : from.operands(node))
-        operands.push_back(
-            pass::copy_operand(from, operand, graph, [&](ir::ValueId id) { return now[index(id)]; }));
-      std::vector<ir::ValueSpec> specs;
-      for (ir::ValueId id : ir::Graph::outputs(node))
-        specs.push_back(spec_of(id, ir::Alias::view(now[index(from.value(id).base)])));
-      const ir::ValueRange made = graph.outputs(graph.append(node.op, operands, specs, node.line));
-      uint32_t next = 0;
-      for (ir::ValueId id : ir::Graph::outputs(node)) now[index(id)] = made[next++];
+      if (is_wanted[i]) copy.add_node(from.nodes()[i]);
     }
     std::vector<ir::ValueId> outputs;
-    for (const View& view : views_) outputs.push_back(now[index(view.value)]);
-    graph.set_outputs(outputs);
-    trace_.views = std::move(graph);
+    for (const View& view : views_) outputs.push_back(copy(view.value));
+    trace_.views = std::move(copy.graph());
+    trace_.views.set_outputs(outputs);
     trace_.viewed = std::move(viewed);
   }
 
