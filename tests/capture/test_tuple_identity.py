@@ -54,6 +54,7 @@ OLDER = {  # expressions that give an older tuple: eager gives one object on eve
     "order of classes": "C.__mro__",
     "bases": "C.__bases__",
     "constants of code": "default.__code__.co_varnames",
+    "defaults": "default.__defaults__",
 }
 MADE = {  # expressions that make a new one
     "display": "(n, G[1])",
@@ -66,6 +67,10 @@ MADE = {  # expressions that make a new one
     "list": "tuple(LIST)",
     "comprehension": "tuple(i for i in G)",
     "number in it": "(n, (n, 1))[1]",
+    "deque of pairs": "collections.deque(zip(LIST, LIST))[0]",
+    "set of pairs": "next(iter(set(zip(LIST, LIST))))",
+    "arguments of an exception": "ValueError('e', (n, 1)).args",
+    "chain begun": "(w := itertools.chain([n], [2]), next(w))[0].__reduce__()[1]",
 }
 USES = ["v", "[v, (v, [v])]", "{v: v}", "OUT.append(v)", "TABLE.__setitem__(v, v)", "SET.add(v)", "lambda: v"]
 CHANGES = {
@@ -167,7 +172,21 @@ def test_a_new_tuple_is_one_object_of_each_call(name: str, use: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["G", "G, deep", "key", "class", "order of classes", "display", "zip", "rest"]
+    "name",
+    [
+        "G",
+        "G, deep",
+        "key",
+        "class",
+        "order of classes",
+        "display",
+        "zip",
+        "rest",
+        "defaults",
+        "deque of pairs",
+        "set of pairs",
+        "arguments of an exception",
+    ],
 )
 def test_such_programs_are_captured(name: str) -> None:
     space: dict[str, Any] = {"__name__": "world"}

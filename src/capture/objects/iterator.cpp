@@ -84,6 +84,11 @@ bool describe_walk(Description& description, size_t step, PyObject* iterator) {
   if (!PyTuple_CheckExact(arguments)) return false;
   std::vector<size_t> parts;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+    // Of several iterables: the iterator made it of its arguments, and nobody else has seen it.
+    PyObject* const part = PyTuple_GET_ITEM(arguments, i);
+    Recording& recording = description.recording;
+    if (PyTuple_CheckExact(part) && !is_pinned(recording, part) && !is_of_call(recording, part))
+      make_fresh(recording, part);
     if (!description.add_part(parts, PyTuple_GET_ITEM(arguments, i))) return false;
   }
   size_t state = Description::kStopped;

@@ -124,6 +124,13 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   }
   if (PyFunction_Check(owner)) return read_function_attribute(recording, owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(recording, owner, name);
+  // The tuple that it was called with.
+  if (PyExceptionInstance_Check(owner) && is_fresh(recording, owner) &&
+      PyUnicode_CompareWithASCIIString(name, "args") == 0) {
+    PyObject* const given = reinterpret_cast<PyBaseExceptionObject*>(owner)->args;
+    if (given != nullptr && !is_pinned(recording, given) && !is_of_call(recording, given))
+      make_fresh(recording, given);
+  }
   if (cpython::is_type_alias(owner)) return read_alias_attribute(recording, owner, name);
   return read_instance_attribute(recording, owner, name);
 }
@@ -186,8 +193,10 @@ static bool read_function_attribute(Recording& recording, PyObject* object, PyOb
   if (is("__qualname__")) read_field(recording, object, &function->func_qualname, "__qualname__");
   if (is("__module__")) read_field(recording, object, &function->func_module, "__module__");
   if (is("__doc__")) read_field(recording, object, &function->func_doc, "__doc__");
-  if (is("__closure__") && function->func_closure != nullptr)
-    pin(recording, function->func_closure, {Origin::attribute, object, Ref<>::share(name)});
+  for (PyObject* tuple : {is("__closure__") ? function->func_closure : nullptr,
+                          is("__defaults__") ? function->func_defaults : nullptr}) {
+    if (tuple != nullptr) pin(recording, tuple, {Origin::attribute, object, Ref<>::share(name)});
+  }
   return read_instance_attribute(recording, object, name);
 }
 

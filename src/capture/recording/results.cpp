@@ -10,6 +10,7 @@
 #include "capture/cpython/referents.h"
 #include "capture/policy/iterators.h"
 #include "capture/recording/capture_stop.h"
+#include "capture/recording/contents.h"
 #include "capture/recording/indirect_calls.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
@@ -56,12 +57,14 @@ static bool note_object(Recording& recording, PyObject* result, bool made) {
     if (cpython::is_python_class(Py_TYPE(result)) && cpython::has_finalizer(result))
       stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(result)->tp_name + " is made");
   }
-  return alone && (PyTuple_CheckExact(result) || PyList_CheckExact(result) || PyDict_CheckExact(result));
+  return alone && (PyTuple_CheckExact(result) || PyList_CheckExact(result) || PyDict_CheckExact(result) ||
+                   PyAnySet_CheckExact(result) || is_deque(result));
 }
 
 bool is_kept_by_iterator(const Recording& recording, PyObject* tuple) {
-  constexpr Py_ssize_t kHolders = 3;  // the iterator, a container, and whoever looks
-  constexpr size_t kLatest = 64;      // an iterator is mostly used where it is made
+  // The iterator, another one that gave a tuple with it, a container, and whoever looks.
+  constexpr Py_ssize_t kHolders = 4;
+  constexpr size_t kLatest = 64;  // an iterator is mostly used where it is made
   if (!PyTuple_CheckExact(tuple) || Py_REFCNT(tuple) > kHolders || !is_new_constant(recording, tuple))
     return false;
   const std::vector<Ref<>>& kept = recording.known.kept;
@@ -95,9 +98,9 @@ void note_result(Recording& recording, PyObject* result, bool made) {
     } else if (PyList_CheckExact(container)) {
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) note(PyList_GET_ITEM(container, i));
     } else {
-      PyObject *key, *value;
-      Py_ssize_t position = 0;
-      while (PyDict_Next(container, &position, &key, &value)) note(value);
+      std::vector<PyObject*> held;  // of a dictionary its keys too
+      cpython::add_referents(container, held);
+      for (PyObject* item : held) note(item);
     }
   }
 }

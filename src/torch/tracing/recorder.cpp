@@ -3,7 +3,6 @@
 
 #include <ATen/core/Generator.h>
 
-
 #include "torch/operators/tensors_in.h"
 #include "torch/symbols/sym_node.h"
 #include "torch/symbols/wrapped_symbol.h"
