@@ -31,6 +31,7 @@ RAISING: dict[str, tuple[Callable[..., Any], torch.Tensor, torch.Tensor, torch.T
     "an index": (lambda x, i: x[i] * 2, FOUR, PLACES, torch.tensor([0, 4])),
     "an index before the first": (lambda x, i: x[i] * 2, FOUR, PLACES, torch.tensor([0, -5])),
     "gather": (lambda x, i: x.gather(0, i) * 2, FOUR, PLACES, torch.tensor([0, 4])),
+    "gather from one number": (lambda x, i: x[0].gather(0, i) * 2, FOUR, PLACES * 0, torch.tensor([3, 0])),
     "gather before": (lambda x, i: x.gather(0, i) * 2, FOUR, PLACES, torch.tensor([0, -1])),
     "index_select": (lambda x, i: x.index_select(0, i) * 2, FOUR, PLACES, torch.tensor([0, -1])),
     "scatter": (lambda x, i: x.scatter(0, i, 1.0) * 2, FOUR, PLACES, torch.tensor([0, 4])),

@@ -108,6 +108,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         tuple(torch.randn(3, 2, 4, 6, 8).unbind()),
     ),
+    "integers beyond a double's": (
+        lambda x: (torch.arange(2**53 + 1, 2**53 + 4) + x, torch.arange(2**60 + 1, 2**60 + 8, 3) * x),
+        (torch.ones(3, dtype=torch.int64),),
+    ),
     "strides of results without elements": (empty_results, (torch.randn(4, 3),)),
     "no elements": (lambda x: (x * 2, torch.cat([x, x + 1])), (torch.randn(0, 3),)),
     "booleans": (lambda x: (x.any(0), x.all(), x & ~x, x.sum()), (torch.randn(3, 4) > 0,)),

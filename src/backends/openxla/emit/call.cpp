@@ -73,6 +73,12 @@ int64_t Call::integer(std::string_view name, int64_t otherwise) const {
   return has(name) ? integer(name) : otherwise;
 }
 
+int64_t Call::truncated(std::string_view name, int64_t otherwise) const {
+  if (!has(name)) return otherwise;
+  const Operand& operand = required(name);
+  return operand.kind == OperandKind::kDouble ? static_cast<int64_t>(operand.real) : integer(name);
+}
+
 double Call::real(std::string_view name) const {
   const Operand& operand = required(name);
   if (operand.kind == OperandKind::kDouble) return operand.real;

@@ -29,6 +29,7 @@ class Call {
 
   int64_t integer(std::string_view name) const;
   int64_t integer(std::string_view name, int64_t otherwise) const;
+  int64_t truncated(std::string_view name, int64_t otherwise) const;  // an integer, exact, or of a real
   double real(std::string_view name) const;
   double real(std::string_view name, double otherwise) const;
   bool flag(std::string_view name, bool otherwise = false) const;

@@ -120,8 +120,11 @@ Outputs embedding_backward(const Call& c) {
 
 Outputs gather(const Call& c) {
   const Tensor x = c.tensor("self"), index = c.tensor("index");
-  if (x.rank() == 0 || index.count() == 0)
-    return {c.b.expand(x.rank() == 0 ? x : c.b.full(x.dtype, {}, 0), index.dims)};
+  if (index.count() == 0) return {c.b.full(x.dtype, index.dims, 0)};
+  if (x.rank() == 0) {
+    in_range(c.b, index, 1);
+    return {c.b.expand(x, index.dims)};
+  }
   if (index.rank() == 0) throw Unsupported{"an index without dimensions"};
   return {at_coordinates(c.b, x, along(c.b, x, index, c.dim("dim", x.rank())))};
 }

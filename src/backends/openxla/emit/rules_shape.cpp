@@ -266,19 +266,18 @@ Outputs fill(const Call& c) { return {c.operand("value", c.result_dtype(), c.res
 
 Outputs copy(const Call& c) { return {c.operand("src", c.result_dtype(), c.result_dims())}; }
 
-static Tensor counted(const Call& c, double start, double step) {
+// torch computes start + step * i in the accumulation type.
+Outputs arange(const Call& c) {
   const DType dtype = c.result_dtype();
-  // torch computes start + step * i in the accumulation type.
   const DType type = dtype == DType::kF32 ? DType::kF64 : accumulation_type(dtype);
   const Tensor i = c.b.iota(type, c.result_dims(), 0);
   if (is_integer(type)) {
-    return c.b.add(c.b.mul(i, c.b.full(type, i.dims, static_cast<int64_t>(step))),
-                   c.b.full(type, i.dims, static_cast<int64_t>(start)));
+    return {c.b.add(c.b.mul(i, c.b.full(type, i.dims, c.truncated("step", 1))),
+                    c.b.full(type, i.dims, c.truncated("start", 0)))};
   }
-  return c.b.convert(c.b.add(c.b.mul(i, c.b.like(i, step)), c.b.like(i, start)), dtype);
+  const Tensor steps = c.b.mul(i, c.b.like(i, c.real("step", 1)));
+  return {c.b.convert(c.b.add(steps, c.b.like(i, c.real("start", 0))), dtype)};
 }
-
-Outputs arange(const Call& c) { return {counted(c, c.real("start", 0), c.real("step", 1))}; }
 
 Outputs eye(const Call& c) {
   const Dims dims = c.result_dims();
