@@ -237,7 +237,10 @@ STATE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         sys.getrecursionlimit,
         lambda: changed(sys.setrecursionlimit, sys.getrecursionlimit() + 50, sys.getrecursionlimit()),
     ),
-    "seed": (torch.initial_seed, lambda: changed(torch.manual_seed, 5, torch.initial_seed())),
+    "seed": (
+        torch.initial_seed,
+        lambda: changed(torch.manual_seed, (torch.initial_seed() + 1) % 2**62, torch.initial_seed()),
+    ),
     "attention": (
         torch.backends.cuda.math_sdp_enabled,
         lambda: changed(torch.backends.cuda.enable_math_sdp, False, True),
