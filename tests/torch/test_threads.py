@@ -209,5 +209,7 @@ def test_backends_compile_in_threads(backend: str) -> None:
         warnings.simplefilter("error")  # a thread that finds another one at work waits with its capture
         at_once(work)
     entries = stator.cache_entries(compiled)
-    assert len(entries) <= 2
+    # A thread that came while another one captured ran the model, and may have captured what that calls.
+    of_model = [entry for entry in entries if entry.begins and entry.begins[2] == "_wrapped_call_impl"]
+    assert len([entry for entry in of_model if len(entry.node_stacks) > 1]) == 1
     assert sum(entry.hits for entry in entries) > 0

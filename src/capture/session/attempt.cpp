@@ -1,8 +1,6 @@
 // capture/session/attempt.cpp: capturing one call, stage by stage.
 #include "capture/session/attempt.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -394,40 +392,8 @@ void CaptureAttempt::note_symbols() {
   }
 }
 
-namespace {
-
-// Of a process that was forked while they compiled, the other threads are not there.
-struct Compiling {
-  unsigned long thread = PyThread_get_thread_ident();
-  pid_t process = getpid();
-  bool operator==(const Compiling&) const = default;
-};
-std::vector<Compiling> compiling;  // guarded by the GIL; a backend may compile while it compiles
-
-class CompilingScope {
- public:
-  CompilingScope() { compiling.push_back(own_); }
-  ~CompilingScope() { compiling.erase(std::find(compiling.begin(), compiling.end(), own_)); }
-  CompilingScope(const CompilingScope&) = delete;
-  CompilingScope& operator=(const CompilingScope&) = delete;
-
- private:
-  const Compiling own_;
-};
-
-}  // namespace
-
-bool another_capture_runs() {
-  if (Engine::get().capturing) return true;
-  const Compiling own;
-  return std::any_of(compiling.begin(), compiling.end(), [&](const Compiling& other) {
-    return other.process == own.process && other.thread != own.thread;
-  });
-}
-
 bool CaptureAttempt::compile() {
   {
-    const CompilingScope compiling;
     const PlainScope plain;
     const AtomicScope undone(false);
     entry_->program_ = capture_.compile(options_.backend, sources_);

@@ -16,10 +16,6 @@ namespace stator {
 // a capture (torch looks an operator up for the first time).
 inline constexpr std::string_view kChangedMeanwhile = "another thread changed what the capture read";
 
-// Whether another thread captures, or compiles what it captured: what traces graphs in torch notes that in
-// objects of the process, which captured code reads too.
-bool another_capture_runs();
-
 class CaptureAttempt {
  public:
   // `by_identity`: arguments for which nothing stands in.

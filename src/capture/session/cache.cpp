@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "capture/engine/engine.h"
-#include "capture/session/attempt.h"
+#include "capture/session/capturing_threads.h"
 
 namespace stator {
 
@@ -13,13 +13,11 @@ static bool is_known(const CaptureCache::Serving& serving, PyObject* function) {
   return !serving.function || serving.function->matches(reinterpret_cast<PyFunctionObject*>(function));
 }
 
-CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function, const Call& call,
-                                        CaptureOptions options, int limit, bool may_capture,
-                                        CacheListener& listener, PyObject** result, OpenEnd& end) {
-  if (given_up_) return Answer::native;
-  const LeasedValues leased;
-  CallValues& values = *leased;
-  std::string failed;
+// Looks for a capture that serves the call. nullopt: none does; `failed` names the last one's guard.
+std::optional<CaptureCache::Answer> CaptureCache::find(const Domain& domain, PyObject* function,
+                                                       const Call& call, CacheListener& listener,
+                                                       CallValues& values, std::string& failed,
+                                                       PyObject** result, OpenEnd& end) {
   for (size_t i = 0; i < entries_.size(); i++) {
     if (!is_known(entries_[i], function)) {
       failed = "the function has other cells or defaults";
@@ -35,13 +33,34 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
     Engine::get().statistics.served++;
     return serve(entry, call, values, result, end);
   }
-  if (!options.whole && awaits_module()) return Answer::native;
-  const bool breaks_often = !options.whole && static_cast<int>(stops_.size()) >= limit;
-  if (!may_capture || breaks_often || another_capture_runs()) return Answer::native;
-  if (!options.whole && !domain.captures_now()) return await_modes();
-  if (!entries_.empty()) {
-    misses_.push_back(failed);
-    if (!listener.captures_again(failed)) return Answer::raised;
+  return std::nullopt;
+}
+
+CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function, const Call& call,
+                                        CaptureOptions options, int limit, bool may_capture,
+                                        CacheListener& listener, PyObject** result, OpenEnd& end) {
+  if (given_up_) return Answer::native;
+  const LeasedValues leased;
+  CallValues& values = *leased;
+  // Guards may let other threads run. What these capture meanwhile may serve this call.
+  constexpr int kMostSearches = 3;
+  for (int search = 1;; search++) {
+    const size_t before = captures_ended();
+    std::string failed;
+    const auto found = find(domain, function, call, listener, values, failed, result, end);
+    if (found) return *found;
+    if (!options.whole && awaits_module()) return Answer::native;
+    const bool breaks_often = !options.whole && static_cast<int>(stops_.size()) >= limit;
+    if (!may_capture || breaks_often || another_capture_runs()) return Answer::native;
+    if (!options.whole && !domain.captures_now()) return await_modes();
+    if (captures_ended() == before) {
+      if (!entries_.empty()) {
+        misses_.push_back(failed);
+        if (!listener.captures_again(failed)) return Answer::raised;
+      }
+      if (captures_ended() == before) break;
+    }
+    if (search == kMostSearches) return Answer::native;
   }
   options.varying = &varying;
   return capture(domain, function, call, options, limit, listener, values, result, end);
@@ -50,6 +69,7 @@ CaptureCache::Answer CaptureCache::call(const Domain& domain, PyObject* function
 CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* function, const Call& call,
                                            const CaptureOptions& options, int limit, CacheListener& listener,
                                            CallValues& values, PyObject** result, OpenEnd& end) {
+  std::optional<CapturingScope> others_wait(std::in_place);
   note_changes(domain, function, call);
   if (static_cast<int>(entries_.size()) >= limit && !make_room(limit)) {
     given_up_ = true;
@@ -78,6 +98,7 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
   entry->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   entries_.push_back({std::move(spec), entry});
   captures_++;
+  others_wait.reset();
   if (!listener.captured(*entry)) return Answer::raised;
   std::string failed;
   if (!entry->serves(domain, call, values, &failed)) {

@@ -68,6 +68,9 @@ class CaptureCache {
   Varying varying;
 
  private:
+  std::optional<Answer> find(const Domain& domain, PyObject* function, const Call& call,
+                             CacheListener& listener, CallValues& values, std::string& failed,
+                             PyObject** result, OpenEnd& end);
   void note_changes(const Domain& domain, PyObject* function, const Call& call);
   bool make_room(int limit);
   bool awaits_module() const;

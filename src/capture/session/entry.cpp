@@ -8,6 +8,7 @@
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
 #include "capture/session/attempt.h"
+#include "capture/session/capturing_threads.h"
 #include "capture/session/plain_scope.h"
 
 namespace stator {
