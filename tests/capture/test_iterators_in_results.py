@@ -1,7 +1,9 @@
 """Iterators that a captured function returns inside of other objects are made again on every call."""
 
+import collections
 import importlib
 import itertools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -55,6 +57,49 @@ def a_stop(n: int) -> Any:
     return [StopIteration(n, 2)], n
 
 
+def of_every_kind(n: int) -> Any:
+    table = {n: 1, n + 1: 2}
+    sources: list[Any] = [
+        table,
+        table.keys(),
+        table.values(),
+        table.items(),
+        [n],
+        (n,),
+        "ab",
+        b"ab",
+    ]
+    sources += [
+        range(3),
+        range(2**70),
+        collections.deque([n]),
+        types.MappingProxyType(table),
+    ]
+    return [iter(source) for source in sources]
+
+
+def of_every_kind_reversed(n: int) -> Any:
+    table = {n: 1, n + 1: 2}
+    halfway = reversed(table.items())
+    next(halfway)
+    sources: list[Any] = [table, table.keys(), table.values(), table.items(), [n, 1], (n, 1), "ab", range(3)]
+    sources += [collections.deque([n, 1]), types.MappingProxyType(table)]
+    return [reversed(source) for source in sources], halfway
+
+
+def of_an_ordered_dict(n: int) -> Any:
+    table = collections.OrderedDict({n: 1, 3: 2})
+    return [iter(table), reversed(table), iter(table.items()), reversed(table.values())]
+
+
+def at_their_ends(n: int) -> Any:
+    table = {n: 1, n + 1: 2}
+    walks = [iter([n]), iter((n,)), reversed([n]), iter(table), reversed(table), iter("a"), iter({n})]
+    for walk in walks:
+        list(walk)
+    return walks
+
+
 def drained(value: Any) -> Any:
     """What a program gets out of a result, each iterator once."""
     if isinstance(value, Iterator):
@@ -74,6 +119,8 @@ def drained(value: Any) -> Any:
     "function",
     [
         in_a_tuple,
+        of_every_kind,
+        of_every_kind_reversed,
         in_a_list_in_a_tuple,
         in_a_dictionary,
         as_an_attribute,
@@ -88,6 +135,14 @@ def test_iterator_in_result(function: Callable[[int], Any]) -> None:
     for _ in range(3):
         assert drained(compiled(5)) == drained(function(5))
     assert [entry["hits"] for entry in compiled.entries] == [2]
+
+
+@pytest.mark.parametrize("function", [of_an_ordered_dict, at_their_ends])
+def test_no_other_kind(function: Callable[[int], Any]) -> None:
+    """What cannot be made again is not replaced by an iterator of another type."""
+    compiled = capture.Compiled(function)
+    for _ in range(3):
+        assert drained(compiled(5)) == drained(function(5))
 
 
 def walks_over_itself(n: int) -> Any:

@@ -1,7 +1,8 @@
 // capture/objects/iterator.cpp: iterators of Python's own that were made in a capture.
 //
 // They say by `__reduce__` what makes another one at the same position. Those of dictionaries and sets would
-// be turned into lists by it: they are made anew and moved forward instead.
+// be turned into lists by it: they are made anew and moved forward instead. What has neither ends the
+// capture.
 #include "capture/objects/iterator.h"
 
 #include <algorithm>
@@ -37,18 +38,29 @@ struct TableIterator {
   Py_ssize_t used;  // items that it had
 };
 
+bool is_reversed_table_iterator(const PyTypeObject* type) {
+  const std::string_view name = type->tp_name;
+  return name == "dict_reversekeyiterator" || name == "dict_reversevalueiterator" ||
+         name == "dict_reverseitemiterator";
+}
+
 bool is_table_iterator(const PyTypeObject* type) {
   const std::string_view name = type->tp_name;
   return name == "dict_keyiterator" || name == "dict_valueiterator" || name == "dict_itemiterator" ||
-         name == "set_iterator";
+         name == "set_iterator" || is_reversed_table_iterator(type);
 }
 
-// What is walked through.
-Ref<> walked(PyObject* table, const PyTypeObject* iterator) {
+// Another iterator of that kind, at its beginning.
+Ref<> walk_again(PyObject* table, PyTypeObject* iterator) {
   const std::string_view name = iterator->tp_name;
-  if (name == "dict_valueiterator") return Ref<>::steal(PyObject_CallMethod(table, "values", nullptr));
-  if (name == "dict_itemiterator") return Ref<>::steal(PyObject_CallMethod(table, "items", nullptr));
-  return Ref<>::share(table);
+  const char* const view = name.find("value") != name.npos  ? "values"
+                           : name.find("item") != name.npos ? "items"
+                                                            : nullptr;
+  const Ref<> whole =
+      view != nullptr ? Ref<>::steal(PyObject_CallMethod(table, view, nullptr)) : Ref<>::share(table);
+  if (!whole || !is_reversed_table_iterator(iterator))
+    return Ref<>::steal(whole ? PyObject_GetIter(whole.get()) : nullptr);
+  return Ref<>::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), whole.get()));
 }
 
 bool describe_table_iterator(Description& description, size_t step, PyObject* iterator) {
@@ -64,12 +76,19 @@ bool describe_table_iterator(Description& description, size_t step, PyObject* it
   if (over == Description::kStopped) return false;
   const auto type = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(iterator)));
   description.make_late(step, [over, type, given = size - left](const Description::Values& values) {
-    const Ref<> whole = walked(values[over].get(), reinterpret_cast<PyTypeObject*>(type.get()));
-    Ref<> made = whole ? Ref<>::steal(PyObject_GetIter(whole.get())) : Ref<>();
+    Ref<> made = walk_again(values[over].get(), reinterpret_cast<PyTypeObject*>(type.get()));
     for (Py_ssize_t i = 0; made && i < given; i++) Ref<>::steal(PyIter_Next(made.get()));
     return PyErr_Occurred() ? Ref<>() : std::move(made);
   });
   return true;
+}
+
+// Some say how to make an iterator over a list of what they have left: another one to whom it is given.
+bool makes_same_kind(PyObject* maker, PyObject* arguments, PyTypeObject* type) {
+  if (maker == reinterpret_cast<PyObject*>(type)) return true;
+  const auto made = Ref<>::steal(PyObject_CallObject(maker, arguments));  // iter() or reversed()
+  if (!made) PyErr_Clear();
+  return made && Py_IS_TYPE(made.get(), type);
 }
 
 bool describe_walk(Description& description, size_t step, PyObject* iterator) {
@@ -80,8 +99,9 @@ bool describe_walk(Description& description, size_t step, PyObject* iterator) {
   if (!reduced || !PyTuple_CheckExact(reduced.get()) || PyTuple_GET_SIZE(reduced.get()) < 2 ||
       PyTuple_GET_SIZE(reduced.get()) > 3)
     return false;
+  PyObject* maker = PyTuple_GET_ITEM(reduced.get(), 0);
   PyObject* arguments = PyTuple_GET_ITEM(reduced.get(), 1);
-  if (!PyTuple_CheckExact(arguments)) return false;
+  if (!PyTuple_CheckExact(arguments) || !makes_same_kind(maker, arguments, type)) return false;
   std::vector<size_t> parts;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
     // Of several iterables: the iterator made it of its arguments, and nobody else has seen it.
@@ -98,18 +118,17 @@ bool describe_walk(Description& description, size_t step, PyObject* iterator) {
   }
   // New objects keep their addresses until all is described.
   description.recording.known.kept.push_back(reduced);
-  description.make_late(
-      step, [parts = std::move(parts), state,
-             maker = Ref<>::share(PyTuple_GET_ITEM(reduced.get(), 0))](const Description::Values& values) {
-        const auto with = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
-        for (size_t i = 0; with && i < parts.size(); i++)
-          PyTuple_SET_ITEM(with.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[parts[i]].get()));
-        Ref<> made = Ref<>::steal(with ? PyObject_CallObject(maker.get(), with.get()) : nullptr);
-        if (!made || state == Description::kStopped) return made;
-        static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
-        const auto done = Ref<>::steal(PyObject_CallMethodOneArg(made.get(), set_state, values[state].get()));
-        return done ? std::move(made) : Ref<>();
-      });
+  description.make_late(step, [parts = std::move(parts), state,
+                               maker = Ref<>::share(maker)](const Description::Values& values) {
+    const auto with = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+    for (size_t i = 0; with && i < parts.size(); i++)
+      PyTuple_SET_ITEM(with.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[parts[i]].get()));
+    Ref<> made = Ref<>::steal(with ? PyObject_CallObject(maker.get(), with.get()) : nullptr);
+    if (!made || state == Description::kStopped) return made;
+    static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
+    const auto done = Ref<>::steal(PyObject_CallMethodOneArg(made.get(), set_state, values[state].get()));
+    return done ? std::move(made) : Ref<>();
+  });
   return true;
 }
 
