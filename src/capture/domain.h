@@ -75,7 +75,7 @@ class TensorGuard {
 
 // Arrays of another library that captured code sees as objects of its own, which compute with tensors.
 struct ArrayForms {
-  // A tensor on the memory of an array of the caller's. Nothing: it is none, or has no such tensor.
+  // A tensor that shares the memory of an array of the caller's; null if it is no array or no tensor can.
   Ref<> (*tensor_on)(PyObject* array);
   // What stands for such an array.
   Ref<> (*array_on)(PyObject* tracer);
@@ -142,8 +142,8 @@ class DomainCapture {
   // in `varying` become symbols. nullptr with a Python error set.
   virtual Ref<> input(PyObject* tensor, const std::string& name, uint64_t varying,
                       std::unique_ptr<TensorGuard>& guard) = 0;
-  // What stands for an int or float that differs from call to call, and where its value is bound. Nothing: it
-  // stays a constant.
+  // What stands for an int or float that differs from call to call, and where its value is bound; nullopt if
+  // it stays a constant.
   struct NumberSymbol {
     Ref<> stands;
     bool is_real = false;
@@ -158,7 +158,7 @@ class DomainCapture {
   virtual void pause() {}
   virtual void resume() {}
   // What captured code is to see of an attribute of a tensor that existed before, which the tensor's class
-  // defines in C. Nothing: the attribute itself.
+  // defines in C; null for the attribute itself.
   virtual Ref<> attribute(PyObject* /*tensor*/, PyObject* /*name*/) { return {}; }
   // Such an attribute is about to be written, and the program will do that as an operator.
   enum class AttributeWrite : uint8_t {
@@ -169,7 +169,8 @@ class DomainCapture {
   virtual AttributeWrite write_attribute(PyObject* /*tensor*/, PyObject* /*name*/, PyObject* /*value*/) {
     return AttributeWrite::refused;
   }
-  // Makes a call of a Python function one node; called while paused. Nothing: `why` says why it cannot be.
+  // Makes a call of a Python function one node; called while paused. Returns null, and the reason in `why`,
+  // if that cannot be.
   virtual Ref<> opaque_call(PyObject* /*function*/, PyObject* /*arguments*/, PyObject* /*keywords*/,
                             std::string& why) {
     why = "there are no tensors";
@@ -185,8 +186,8 @@ class DomainCapture {
   std::function<bool()> has_effects;
   // A break is an error to the caller: no break is worth what it would keep. Set by the capture.
   bool must_be_whole = false;
-  // What the program would read there, guarded; nothing: the capture is stopped, or an error is set. Set by
-  // the capture, as the next one.
+  // What the program would read there, guarded; null if the capture is stopped or an error is set. Set by the
+  // capture, as the next one.
   std::function<Ref<>(PyObject* tensor, PyObject* name)> read_attribute;
   // Makes a write of the program's. False: the capture is stopped, or an error is set.
   std::function<bool(PyObject* tensor, PyObject* name, PyObject* value)> make_write;
@@ -211,8 +212,8 @@ class DomainCapture {
   virtual bool expect_last_read() { return false; }
   // There was one: nothing of the program may look at its result.
   virtual bool has_last_read() const { return false; }
-  // What stands for the number of a tensor, or its truth, as the last thing that the graph gives; nothing: it
-  // cannot be.
+  // What stands for the number of a tensor, or its truth, as the last thing that the graph gives; null if
+  // that cannot be.
   enum class LastRead : uint8_t { number, truth };
   virtual Ref<> last_read(PyObject* /*tensor*/, LastRead) { return {}; }
   // Grows with every operator that is recorded.
@@ -250,7 +251,7 @@ class Domain {
   // A number that is a symbol of the running capture.
   virtual bool is_symbolic(PyObject* object) const = 0;
   // What a function of Python's that asks for a number gives for tensors or symbols, where that is a symbol
-  // or decided by a guard: len(x), math.sqrt(n). Nothing: it is called. An error may be set.
+  // or decided by a guard: len(x), math.sqrt(n). Null if the function is to be called. An error may be set.
   virtual Ref<> symbol_from(PyObject* /*function*/, PyObject* const* /*arguments*/,
                             Py_ssize_t /*count*/) const {
     return {};
@@ -275,7 +276,7 @@ class Domain {
   // A function without arguments that says of what kind the standard streams are; what it answers is guarded
   // where a call of CallKind::output is captured. Borrowed.
   virtual PyObject* streams() const { return nullptr; }
-  // What captured code is to call in place of a function. Nothing: the function itself.
+  // What captured code is to call in place of a function; null for the function itself.
   virtual Ref<> called_instead(PyObject* /*callable*/) const { return {}; }
   // For a compiled form of a Python function: the attribute with that function. nullptr: it is no such thing.
   virtual const char* python_form(PyObject* /*callable*/) const { return nullptr; }

@@ -10,7 +10,7 @@
 
 namespace stator::fx {
 
-// Where an output of the graph comes from: an input that is returned as it is (also after writes to it) is
+// Where an output of the graph comes from: an input that is returned itself (also after writes to it) is
 // left out of the module's outputs, since a backend may return a copy of it.
 struct OutputPlace {
   bool is_input;

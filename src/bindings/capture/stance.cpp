@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kNames[] = {"normal", "run_only", "force_eager", "fail_on_recompile",
                                   "eager_then_compile"};
 
-// Nothing: there is none of this name, and an error is set.
+// Returns nullopt, with an error set, if there is no stance of this name.
 std::optional<Stance> stance_of(PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return std::nullopt;

@@ -27,7 +27,7 @@ struct Call {
   PyObject* const* arguments = nullptr;
   Py_ssize_t positional = 0;
   PyObject* keywords = nullptr;       // a tuple of names, or nothing
-  const FramePlace* place = nullptr;  // nothing: the function is called
+  const FramePlace* place = nullptr;  // null where the function is called
   Py_ssize_t total() const { return positional + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0); }
 };
 

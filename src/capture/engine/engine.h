@@ -42,7 +42,7 @@ class ThreadContext {
   uintptr_t change_stack_reserve(uintptr_t address) { return change(stack_reserve_, address); }
 
   // Whether a frame that starts on the native stack at this address is none of this thread's wishes, and may
-  // be passed on as it is: one load and compare.
+  // be passed on: one load and compare.
   bool passes_on(uintptr_t address) const { return address > pass_above_; }
 
   Binding* binding = nullptr;

@@ -43,7 +43,8 @@ TypeContents::TypeContents(PyTypeObject* type) {
 
 namespace {
 
-// What tells apart objects that C code made for a class and that know no weak references. Nothing: not known.
+// What tells apart objects that C code made for a class and that know no weak references; nullopt for
+// objects of other types.
 std::optional<std::vector<Ref<>>> parts_of(PyObject* object) {
   if (Py_IS_TYPE(object, &PyGetSetDescr_Type) || Py_IS_TYPE(object, &PyMemberDescr_Type))
     return std::vector{Ref<>::share(PyDescr_NAME(object)),

@@ -32,7 +32,7 @@ class TypeContents {
     PyObject *name, *old, *now;  // borrowed
     PyObject* old_address;
   };
-  // Nothing: it differs in more than values.
+  // Returns nullopt if it differs in more than values.
   std::optional<std::vector<Difference>> differences(PyTypeObject* type, const ApartNames* apart) const;
 
  private:
@@ -42,7 +42,7 @@ class TypeContents {
   struct Seen {
     PyObject* address = nullptr;
     PyTypeObject* type = nullptr;
-    Ref<> kept;  // the object, or a weak reference to it; nothing: its parts tell
+    Ref<> kept;  // the object, or a weak reference to it; null where its parts tell
     bool is_weak = false;
     std::vector<Seen> parts;
     explicit Seen(PyObject* object);

@@ -76,7 +76,7 @@ bool is_callback(const PyThreadState* thread, const Recording& recording) {
   return thread->tracing > recording.callback_depth;
 }
 
-// A frame below a function that runs as it is: a capture of its own, or CPython.
+// A frame below a function that runs eagerly: a capture of its own, or CPython.
 PyObject* serve_callee(PyThreadState* thread, Frame* frame, int throwflag, CalleeCaptures& callees) {
   const bool tools = cpython::tracing(thread, frame);
   const bool low = native_stack_low();

@@ -86,7 +86,8 @@ class Description {
   size_t late_depth_ = 0;
 };
 
-// Where the part of the arguments stands that this object stands for, read or not; nothing: it is none.
+// The place of the part of the arguments that this object stands for, read or not; nullopt if it stands for
+// none.
 std::optional<ArgumentPath> path_behind(const Recording& recording, PyObject* value);
 
 }  // namespace stator

@@ -39,7 +39,7 @@ class Rebuild {
   friend class Description;
   struct Step {
     Ref<> constant;  // the same object on every call
-    Begin begin;     // nothing: it is made whole
+    Begin begin;     // unset where it is made whole
     bool is_late = false;
   };
   template <class Function>

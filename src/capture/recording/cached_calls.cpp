@@ -11,7 +11,7 @@
 namespace stator {
 namespace {
 
-// What a list, dictionary or set holds, as a tuple; a tuple is what it holds. Nothing: it is no container.
+// What a list, dictionary or set holds, as a tuple; a tuple itself; null if the object is no container.
 Ref<> contents_of(PyObject* object) {
   if (PyTuple_Check(object)) return Ref<>::share(object);
   if (PyList_Check(object) || PyAnySet_Check(object)) return Ref<>::steal(PySequence_Tuple(object));

@@ -42,7 +42,7 @@ struct SegmentEnd {
   ProgramPlace raised;          // the last one that raised an exception
   int evaluators = 0;           // the loop's depth, among activations of the interpreter
   PyObject* handled = nullptr;  // the exception that is handled where it began; only compared
-  // That handler has ended: what is handled from then on, which the frame held. Nothing: it goes on.
+  // What is handled once that handler has ended, which the frame held; null while the handler goes on.
   Ref<> handled_behind;
   size_t number = SIZE_MAX;  // the capture ends before this instruction
   bool behind = false;       // or behind it, if the domain can give its result as that of the graph

@@ -17,7 +17,7 @@ class HeldLocks {
 
   void take(PyObject* lock, size_t recorded) { held_.push_back({Ref<>::share(lock), recorded}); }
 
-  // How many operators had been recorded when it was taken. Nothing: captured code did not take it.
+  // How many operators had been recorded when it was taken; nullopt if captured code did not take it.
   std::optional<size_t> give_back(PyObject* lock) {
     const auto is_it = [lock](const Held& held) { return held.lock.get() == lock; };
     const auto last = std::find_if(held_.rbegin(), held_.rend(), is_it);

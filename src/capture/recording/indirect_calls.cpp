@@ -76,7 +76,8 @@ static bool is_of_this_call(const Recording& recording, PyObject* object) {
 
 namespace {
 
-// Of functools.lru_cache, which tells it by a function with a closure. Nothing: nobody knows it.
+// The limit of a functools.lru_cache, which tells it by a function with a closure; nullopt if it cannot be
+// known.
 std::optional<Py_ssize_t> limit_of_cache(PyObject* cache) {
   const Ref<> told = Ref<>::steal(PyObject_GetAttrString(cache, "cache_parameters"));
   if (!told) PyErr_Clear();

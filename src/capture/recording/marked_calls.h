@@ -17,7 +17,7 @@ bool before_marked_call(Recording& recording, const struct Marked& marked, PyObj
 // Whether a function that was marked as skipped in place, `graph_break` say, is called by code of the domain
 // itself. It has reasons that hold for the domain's own engine: optimizers do that. Such a call does nothing.
 bool is_domains_own_break(const Recording& recording);
-// Nothing: a `__call__` that carries no mark.
+// Returns nullopt for a `__call__` that carries no mark.
 std::optional<bool> before_marked_method(Recording& recording, PyObject* method, PyObject* self,
                                          PyObject* const* arguments, Py_ssize_t count);
 

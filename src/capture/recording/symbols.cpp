@@ -50,8 +50,8 @@ static bool use_number(Recording& recording, PyObject*& operand) {
   return true;
 }
 
-// The keys of a small dictionary or set, where comparing with one runs no code of the program. Nothing: it is
-// another one.
+// The keys of a small dictionary or set; null if it is larger, or if comparing with a key would run code of
+// the program.
 static Ref<> plain_keys(PyObject* container) {
   constexpr Py_ssize_t kMost = 16;
   const bool is_set = PyAnySet_CheckExact(container);

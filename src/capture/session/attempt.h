@@ -23,7 +23,7 @@ class CaptureAttempt {
                  const Call& call, const CaptureOptions& options,
                  const std::unordered_set<PyObject*>& by_identity);
 
-  // Nothing: stopped() says why. A Python error is set only where the backend raised one.
+  // Returns null on a stop, and stopped() says why. A Python error is set only where the backend raised one.
   std::unique_ptr<Entry> make();
   // The same, up to an instruction of the program, which runs natively: see recording/frame_states.h. What
   // has no operators is not worth a capture.

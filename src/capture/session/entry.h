@@ -19,7 +19,7 @@ namespace stator {
 // What the user asked for when the function was compiled.
 struct CaptureOptions {
   PyObject* backend = Py_None;       // borrowed; see DomainCapture::compile
-  const Varying* varying = nullptr;  // numbers that become symbols; nothing: none
+  const Varying* varying = nullptr;  // numbers that become symbols; null for none
   bool whole = false;                // a stop is an error, each time: the function is never given up for it
   bool by_structure = false;         // the function is known by a FunctionSpec, not as this one object
   bool may_end_early = false;        // at a break, where the program goes on in its frames
@@ -36,7 +36,8 @@ struct OpenEnd {
 
 class Entry {
  public:
-  // Captures one call. Nothing: `why` says why. A Python error is set only where the backend raised one.
+  // Captures one call. Returns null, and the reason in `why`, if it cannot. A Python error is set only where
+  // the backend raised one.
   static std::unique_ptr<Entry> capture(const Domain& domain, PyObject* function, const Call& call,
                                         const CaptureOptions& options, CaptureStop& why);
 
@@ -46,10 +47,10 @@ class Entry {
   // Notes the sizes and numbers of a call in which it differs from the captured one.
   void note_changes(const Domain& domain, const Call& call, Varying& varying) const;
   // Serves the call with the values that serves() found. A new reference, or nullptr with an error set: then
-  // `failure` says whether the call may be made again without a capture. Nothing without an error: it ends in
-  // the frames of snapshot(), with the values that are left in `values.made`.
+  // `failure` says whether the call may be made again without a capture. Null without an error: the run ends
+  // in the frames of snapshot(), with the values that are left in `values.made`.
   PyObject* run(const Call& call, CallValues& values, RunFailure& failure) const;
-  // Nothing: the capture ends where the function returns.
+  // Unset if the capture ends where the function returns.
   const std::optional<Snapshot>& snapshot() const { return snapshot_; }
 
   std::vector<std::string> guards() const;

@@ -27,7 +27,7 @@ class AssumedSizes {
 };
 
 // The truth of a predicate for every value of its symbols, those without a value at capture being sizes of at
-// least 2. Nothing: it differs.
+// least 2; nullopt if it depends on the value.
 std::optional<bool> truth_for_sizes(const ExprTable& table, ExprId predicate);
 
 }  // namespace stator::shape

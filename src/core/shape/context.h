@@ -55,7 +55,8 @@ class Context : public std::enable_shared_from_this<Context> {
   // size is known to be at least 2, so broadcasting and emptiness need no guard. So do sizes past 2^31. (The
   // caller guards the number itself.)
   Dim size_symbol(int64_t hint, std::string_view source);
-  // A Python int that changed. Nothing: it stays a number, as 0, 1 and what products of a few could overflow.
+  // A Python int that changed; nullopt for 0, 1 and what products of a few could overflow, which stay
+  // numbers.
   std::optional<ExprId> int_symbol(int64_t hint, std::string_view source);
   // A Python float that changed. nullopt: there are too many symbols already.
   std::optional<RealId> real_symbol(double hint, std::string_view source);

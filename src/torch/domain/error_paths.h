@@ -27,7 +27,7 @@ class ErrorPaths {
   };
   Path look() const;
 
-  Ref<> caller_;  // the frame that calls the program; nothing: no frame does
+  Ref<> caller_;  // the frame that calls the program; null if no frame does
   std::unordered_map<LineId, Path> known_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace stator {
 
-// For such a method: what captured code calls in its place. Nothing: it is something else.
+// What captured code calls in place of such a method; null for anything else.
 Ref<> queries_input(PyObject* callable);
 bool is_input_query(PyObject* callable);
 

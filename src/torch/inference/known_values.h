@@ -26,7 +26,7 @@ class KnownValues {
   void note(const OperatorInfo& info, std::span<const c10::IValue> arguments, const Inference& inference,
             ir::ValueId first);
   void note_literal(ir::ValueId value, const at::Tensor& literal);
-  // Nothing: it depends on what only a run knows, or is too large to be asked for.
+  // Returns nullopt if the value depends on what only a run knows, or is too large to be asked for.
   std::optional<at::Tensor> find(Session& session, const at::Tensor& tensor);
   // Executes an operator whose result is a number or truth, where all of its tensors are known.
   std::optional<c10::IValue> answer(Session& session, const OperatorInfo& info,

@@ -23,7 +23,8 @@ struct OpaqueFunction {
   bool draws = false;
 };
 
-// What the call returns in the capture, with tracers for its tensors. Nothing: `why` says why.
+// What the call returns in the capture, with tracers for its tensors; null, and the reason in `why`, if it
+// cannot be recorded.
 Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* arguments, PyObject* keywords,
                          std::string& why);
 

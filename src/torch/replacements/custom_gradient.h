@@ -12,7 +12,7 @@
 namespace stator {
 
 // Calls `apply` on the tracers, unrecorded, to learn what comes out of it, and records a node that makes the
-// same call in every run. Nothing: an error is set, or `why` says why it cannot be.
+// same call in every run. Returns null if that cannot be: an error is set, or `why` gives the reason.
 Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* arguments, std::string& why);
 
 // "setup_context" where the class has one, which is then given the context instead of forward.

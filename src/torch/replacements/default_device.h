@@ -17,8 +17,8 @@ namespace stator {
 // Called once, when the module is initialised.
 void prepare_default_device();
 
-// The device that factories get, in the low bits; 0 where none is set. Nothing: other torch-function modes
-// are active.
+// The device that factories get, in the low bits; 0 where none is set; nullopt while other torch-function
+// modes are active.
 constexpr int kDefaultDeviceBits = 13;
 std::optional<uint64_t> default_device();
 

@@ -5,7 +5,7 @@
 
 namespace stator {
 
-// For torch's method: what captured code calls in its place. Nothing: it is something else.
+// What captured code calls in place of torch's method; null for anything else.
 Ref<> makes_known_list(PyObject* callable);
 bool is_known_list(PyObject* callable);
 

@@ -9,8 +9,7 @@ namespace stator {
 // Called once, when the module is initialised: tracers are instances of the class of their dtype too.
 void prepare_legacy_tensors();
 
-// For a class of that kind, or torch.Tensor: what captured code calls in its place. Nothing: it is something
-// else.
+// What captured code calls in place of a class of that kind, or torch.Tensor; null for anything else.
 Ref<> makes_legacy_tensor(PyObject* callable);
 bool is_legacy_tensor(PyObject* callable);
 

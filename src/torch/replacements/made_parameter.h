@@ -16,7 +16,7 @@ namespace stator {
 // Called once, when the module is initialised.
 void prepare_made_parameters();
 
-// What is called in place of the class. Nothing: `callable` is something else.
+// What is called in place of the class; null if `callable` is something else.
 Ref<> makes_parameter(PyObject* callable);
 bool is_parameter_maker(PyObject* callable);
 

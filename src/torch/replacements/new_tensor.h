@@ -10,7 +10,7 @@
 
 namespace stator {
 
-// What is to be called in place of them, bound or not. Nothing: `callable` is another function.
+// What is to be called in place of them, bound or not; null if `callable` is another function.
 Ref<> makes_new_tensor(PyObject* callable);
 bool is_new_tensor(PyObject* callable);
 

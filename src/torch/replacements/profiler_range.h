@@ -14,7 +14,7 @@ namespace stator {
 // Called once, when the module is initialised.
 void prepare_profiler_ranges();
 
-// What is called in place of the operator that opens a range. Nothing: it is another function.
+// What is called in place of the operator that opens a range; null for other functions.
 Ref<> opens_range(PyObject* callable);
 
 // Whether this is what opens ranges in captures, and whether this is the handle that it gives.

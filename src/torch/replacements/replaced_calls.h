@@ -11,10 +11,10 @@ namespace stator {
 // Called once, when the module is initialised.
 void prepare_replaced_calls();
 
-// What is called instead, with the same arguments. Nothing: the function itself.
+// What is called instead, with the same arguments; null for the function itself.
 Ref<> called_in_place_of(PyObject* callable);
 
-// What a function that is called instead may do; CallKind::unknown: it is another one.
+// What a function that is called instead may do; CallKind::unknown for other functions.
 CallKind kind_of_replacement(PyObject* callable);
 
 }  // namespace stator

@@ -11,7 +11,7 @@ namespace stator {
 // Called once, when the module is initialised.
 void prepare_run_calls();
 
-// What is called in place of such a function. Nothing: it is none, or the backend has no such nodes.
+// What is called in place of such a function; null for others, and if the backend has no such nodes.
 Ref<> calls_in_run(PyObject* callable);
 
 // Whether this is what writes or logs in captures, or what gives a number of the run.

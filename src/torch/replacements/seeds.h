@@ -12,8 +12,8 @@ namespace stator {
 // Called once, when the module is initialised.
 void prepare_seeds();
 
-// What is called in place of torch.manual_seed, and of get_state and set_state of a generator, bound or not.
-// Nothing: it is something else.
+// What is called in place of torch.manual_seed, and of get_state and set_state of a generator, bound or not;
+// null for anything else.
 Ref<> records_seed(PyObject* callable);
 bool is_seed_call(PyObject* callable);
 

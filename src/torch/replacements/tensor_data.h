@@ -14,7 +14,7 @@ namespace stator {
 // is set. Tracers have none: torch itself comes upon that.
 bool has_unseen_tensors(PyObject* data);
 
-// What is to be called in place of a constructor that takes data. Nothing: `callable` is another function.
+// What is to be called in place of a constructor that takes data; null if `callable` is another function.
 Ref<> makes_from_data(PyObject* callable);
 bool is_data_constructor(PyObject* callable);
 

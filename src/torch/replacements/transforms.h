@@ -28,7 +28,7 @@ void prepare_transforms();
 // compiled, and torch's own form of it rounds otherwise than what the program does natively.
 void before_function(PyObject* function);
 
-// What is called in place of the functions with which torch asks its engine. Nothing: it is another one.
+// What is called in place of the functions with which torch asks its engine; null for other functions.
 Ref<> asks_engine(PyObject* function);
 bool is_engine_call(PyObject* callable);
 

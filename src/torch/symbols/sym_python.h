@@ -16,7 +16,7 @@ Ref<> to_python(const SymNumber& number);
 bool is_sym_number(PyObject* object);
 
 // What stands for a torch.SymInt, SymFloat or SymBool that torch's bindings made, also inside a tuple, which
-// is changed in place. Nothing: the object may stay as it is. An error may be set.
+// is changed in place; null if the object may stay. An error may be set.
 Ref<> in_place_of(PyObject* object);
 
 // Whether a frame of this code belongs to torch's own classes of symbolic numbers: it is run, not captured.

@@ -7,7 +7,7 @@
 namespace stator {
 
 // What len of a tensor and functions of Python's math give for symbols, where that is a symbol or decided by
-// a guard. Nothing: the function is called, and asks for the number. An error may be set.
+// a guard; null if the function is to be called, and asks for the number. An error may be set.
 Ref<> symbol_from(PyObject* function, PyObject* const* arguments, Py_ssize_t count);
 
 }  // namespace stator

@@ -14,7 +14,8 @@ namespace stator {
 bool captures_scalars(const Session& session);
 
 // A node that reads the int of a tensor with one element, and its symbol, which has no value at capture. The
-// symbols without one are those of such nodes, in the order of the graph. Nothing: this is no such read.
+// symbols without one are those of such nodes, in the order of the graph. Returns nullopt for other
+// operators.
 std::optional<shape::Size> read_integer(Session& session, const OperatorInfo& info, const at::Tensor& tensor);
 
 }  // namespace stator

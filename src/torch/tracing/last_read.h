@@ -16,7 +16,7 @@ namespace stator {
 // it cannot be the last one. Precondition: session.takes_last_read.
 bool record_last_read(Session& session, const OperatorInfo& info, torch::jit::Stack* stack);
 
-// What stands for the number of a tensor, or for its truth. Nothing: torch would not ask the tensor alone.
+// What stands for the number of a tensor, or for its truth; null if torch would not ask the tensor alone.
 Ref<> record_last_read(Session& session, PyObject* tensor, DomainCapture::LastRead what);
 
 }  // namespace stator

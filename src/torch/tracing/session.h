@@ -141,7 +141,7 @@ class Session {
   bool takes_last_read = false;
   bool has_last_read = false;
   // Whether a place of the program passes errors on as they are, whatever the run has done: no handler of the
-  // program's stands around it. Set by the engine; nothing: none does.
+  // program's stands around it. Set by the engine; unset: none does.
   std::function<bool(LineId)> passes_errors_on;
   // Whether a handler of the program's stands around the place where it is now, and the capture may end
   // there. Set by the engine.

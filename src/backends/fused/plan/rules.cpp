@@ -49,7 +49,7 @@ TermId addcmul(NodeTerms& n) {
 TermId maximum(NodeTerms& n) { return n.make(Op::maximum, self(n), n.operand("other", n.result())); }
 TermId minimum(NodeTerms& n) { return n.make(Op::minimum, self(n), n.operand("other", n.result())); }
 
-// As torch's kernels: what equals its bound, a zero of the other sign too, comes out as it is.
+// As torch's kernels: what equals its bound, a zero of the other sign too, comes out unchanged.
 TermId bounded(NodeTerms& n, Op op, TermId x, TermId bound) {
   return n.select(n.make(Op::equal, x, bound), x, n.make(op, x, bound));
 }

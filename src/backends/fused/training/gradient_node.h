@@ -33,7 +33,7 @@ class GradientNode final : public torch::autograd::Node {
   // An input as the forward found it: for a gradient that has a history of its own.
   struct Origin {
     at::Tensor tensor;
-    std::optional<uint32_t> version;  // nothing: it is a copy, or one whose contents do not matter
+    std::optional<uint32_t> version;  // unset for a copy, and where the contents do not matter
   };
 
   std::vector<at::Tensor> unpacked();

@@ -130,8 +130,8 @@ class TrainingProgram final : public WrappedProgram {
     return results;
   }
 
-  // Nothing: the call runs as by `native`. Under the GIL, which tracing may give up: another thread does not
-  // wait.
+  // Null if the call is to run as by `native`. Called under the GIL, which tracing may release: another
+  // thread does not wait.
   std::shared_ptr<const TrainedGraph> trained_for(const std::vector<at::Tensor>& tensors,
                                                   const shape::Bindings& bindings) const {
     const size_t symbols = graph_->shapes().symbols().size();

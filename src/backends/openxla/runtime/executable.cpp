@@ -15,7 +15,8 @@ namespace stator::openxla {
 
 namespace {
 
-// The alignment of memory that XLA takes as it is: its own allocators', which compiled code may rely on.
+// The alignment of memory that XLA takes without a copy: its own allocators', which compiled code may rely
+// on.
 uintptr_t alignment_on(at::Device place) { return place.is_cpu() ? 64 : 256; }
 
 Border border_of(const ir::Graph& graph, ir::ValueId id) {
