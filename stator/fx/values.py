@@ -21,7 +21,8 @@ class _Computed(torch.autograd.Function):
     @classmethod
     def given_history(cls, tensor: torch.Tensor) -> torch.Tensor:
         with torch._C._DisableTorchDispatch(), torch.enable_grad():
-            computed: torch.Tensor = cls.apply(torch.empty(0, device="meta", requires_grad=True), tensor)
+            leaf = torch.empty(0, device="meta", requires_grad=True)
+            computed: torch.Tensor = cls.apply(leaf, tensor)  # type: ignore[no-untyped-call]
         return computed
 
 

@@ -122,26 +122,29 @@ def hooks_of_fsdp(rank: int) -> dict[str, Any]:
 
 @program
 def buckets(rank: int) -> dict[str, Any]:
-    """The order of parts of the backward (p) and of buckets that are sent (b), in the last steps."""
+    """The order of parts of the backward (p) and of buckets that are sent (b), in the last step."""
     dist._DEFAULT_FIRST_BUCKET_BYTES = 5000  # type: ignore[attr-defined]
     order: list[str] = []
 
-    def compiled_backward(gm: Any, _: Any) -> Any:
-        def run(*given: Any) -> Any:
-            order.append("p")
-            return gm(*given)
+    def noting(part: str) -> Callable[[Any, Any], Callable[..., Any]]:
+        def compiled(gm: Any, _: Any) -> Callable[..., Any]:
+            def run(*given: Any) -> Any:
+                order.append(part)
+                return gm(*given)
 
-        return run
+            return run
+
+        return compiled
 
     def send(_: object, bucket):  # type: ignore[no-untyped-def]  # DDP reads annotations
         order.append("b")
         gradients = bucket.buffer().div_(2)  # as DDP does without a hook
         return dist.all_reduce(gradients, async_op=True).get_future().then(lambda done: done.value()[0])
 
-    backend = stator.backends.aot_autograd(
-        fw_compiler=lambda gm, _: gm.forward, bw_compiler=compiled_backward
-    )
-    plain, _ = train(in_ddp(model()), rank)
+    backend = stator.backends.aot_autograd(fw_compiler=noting("f"), bw_compiler=noting("p"))
+    uncompiled = in_ddp(model())
+    uncompiled.register_comm_hook(None, send)  # type: ignore[operator]
+    plain, _ = train(uncompiled, rank)
     found: dict[str, Any] = {}
     for name, wanted in (("parts", True), ("whole", False)):
         with torch._dynamo.config.patch(optimize_ddp=wanted):
@@ -149,9 +152,8 @@ def buckets(rank: int) -> dict[str, Any]:
             wrapped = in_ddp(model())
             wrapped.register_comm_hook(None, send)  # type: ignore[operator]
             compiled = stator.compile(wrapped, backend=backend)
-            order.clear()
             found[name] = is_equal(plain, train(compiled, rank)[0])
-            found[f"order of {name}"] = "".join(order[len(order) // 5 :])[-10:]
+            found[f"order of {name}"] = "".join(order).rpartition("f")[2]
     return found
 
 

@@ -41,5 +41,7 @@ def test_hooks_of_fsdp_are_not_captured(tmp_path: Path) -> None:
 def test_gradients_are_sent_while_the_backward_goes_on(tmp_path: Path) -> None:
     found = run("buckets", tmp_path)
     assert found["parts"] == found["whole"] == "True"
-    assert "pbpbpb" in found["order of parts"], found
-    assert "pbbb" in found["order of whole"], found
+    assert "bp" in found["order of parts"], found
+    assert found["order of whole"].lstrip("p") == "b" * found["order of whole"].count("b"), found
+    assert found["order of whole"].count("p") == 1
+    assert found["order of whole"].count("b") > 1
