@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
-from stator.backends import reproduction
+from stator.backends import reproduction, tracing_context
 from stator.backends.error_classes import raised_as
+from stator.backends.gradient_buckets import by_buckets, gradient_sizes, is_wanted
 from stator.backends.progress import told_on_terminal
-from stator.backends.traits import note_refusal
+from stator.backends.traits import note_refusal, traits_of
 from stator.config import config
 
 log = logging.getLogger("stator")
@@ -74,6 +75,7 @@ def compile_graph(
     examples: list[Any],
     symbols: Any = None,
     overlapping: bool = False,
+    data_parallel: Any = None,
 ) -> Callable[..., Any] | frozenset[int] | None:
     """The callable that the backend makes of the graph; None: run the function natively.
 
@@ -81,19 +83,28 @@ def compile_graph(
     all that the backend is given: it must see which memory is shared, and fake tensors of symbolic sizes do
     not show it.
 
+    `data_parallel`: the DistributedDataParallel that exchanges the gradients of the graph's parameters.
+
     A set: the numbers of the floats that must not be symbols; the backend wants the graph made with these.
     """
     context = getattr(backend, "backend_ctx_ctor", contextlib.nullcontext)
+    is_symbolic = symbols is not None and not overlapping
+
+    def compile_part(part: Any, given: list[Any]) -> Any:
+        with tracing_context.around(part, is_symbolic):
+            return backend(part, given)
+
+    compile_parts: Any = compile_part
+    if data_parallel is not None and not overlapping and not traits_of(backend).reads_values and is_wanted():
+        compile_parts = by_buckets(compile_part, data_parallel, gradient_sizes(module, examples))
     try:
         if symbols is not None and overlapping:
             examples = [*symbols.fixed_values(), *examples]
         elif symbols is not None:
             examples = _symbolic_examples(module)
-        is_symbolic = symbols is not None and not overlapping
-        tracing = _tracing(module) if is_symbolic else contextlib.nullcontext()
         start = time.perf_counter()
-        with _one_at_a_time, context(), _as_dynamo_calls(), tracing, told_on_terminal(_task(backend, module)):
-            compiled = backend(module, examples)
+        with _one_at_a_time, context(), _as_dynamo_calls(), told_on_terminal(_task(backend, module)):
+            compiled = compile_parts(module, examples)
         module.meta[BACKEND_SECONDS] = time.perf_counter() - start
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
@@ -204,12 +215,3 @@ def _past_hooks(compiled: Any, module: Any) -> Any:
 def _symbolic_examples(module: Any) -> list[Any]:
     """Inputs whose sizes are symbols: symbolic ints and fake tensors, in the order of the placeholders."""
     return [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
-
-
-def _tracing(module: Any) -> Any:
-    """What AOT autograd and Inductor ask for the fake tensors of the graph, where they were loaded at all."""
-    guards = sys.modules.get("torch._guards")
-    fakes = module.meta.get("stator_fakes")
-    if guards is None or fakes is None:
-        return contextlib.nullcontext()
-    return guards.tracing(guards.TracingContext(fakes.mode))

@@ -164,6 +164,8 @@ class GraphBuilder:
         if name in self._placeholders:  # sources that differ in objects alone, say two parameters as keys
             name = f"{name}_{len(self._placeholders)}"
         self._placeholders.add(name)
+        if example.is_leaf:
+            self._fakes.add_leaf(value)
         node = self.graph.placeholder(name)
         node.meta = self._meta(value, 0)
         node.meta["source"] = source

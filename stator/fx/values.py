@@ -6,6 +6,26 @@ from typing import Any
 import torch
 
 
+class _Computed(torch.autograd.Function):
+    """Gives a tensor a history, whatever its layout is; nothing is computed, and no gradient arrives."""
+
+    @staticmethod
+    def forward(ctx: Any, _: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+        ctx.mark_dirty(tensor)
+        return tensor
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise AssertionError("a fake tensor's history has no gradient")
+
+    @classmethod
+    def given_history(cls, tensor: torch.Tensor) -> torch.Tensor:
+        with torch._C._DisableTorchDispatch(), torch.enable_grad():
+            leaf = torch.empty(0, device="meta", requires_grad=True)
+            computed: torch.Tensor = cls.apply(leaf, tensor)  # type: ignore[no-untyped-call]
+        return computed
+
+
 class FakeValues:
     """The fake tensors of one graph by value number, made on demand; views share their base's storage."""
 
@@ -15,6 +35,7 @@ class FakeValues:
         self._mode: Any = None
         self._made: dict[int, torch.Tensor | None] = {}
         self._numbers: dict[int, float | torch.SymFloat] = {}
+        self._leaves: set[int] = set()
         self._storages: dict[int, torch.UntypedStorage] = {}
 
     def __getitem__(self, value: int) -> torch.Tensor | None:
@@ -25,6 +46,14 @@ class FakeValues:
     def add_number(self, value: int, number: float | torch.SymFloat) -> None:
         """The value is a tensor of no dimensions that holds a float."""
         self._numbers[value] = number
+
+    def add_leaf(self, value: int) -> None:
+        """The value is an input that no operator has computed, as far as autograd knows.
+
+        AOT autograd keeps writes to such inputs from autograd: where others passed for leaves, gradients of
+        what was written were lost.
+        """
+        self._leaves.add(value)
 
     def _make(self, value: int) -> torch.Tensor | None:
         if value in self._numbers:
@@ -47,9 +76,11 @@ class FakeValues:
         mode = self.mode
         with torch._C._DisableTorchDispatch(), torch.no_grad():
             element = self._element(spec)
-        element.requires_grad_(spec["requires_grad"])
+        has_history = value not in self._leaves and not torch.is_inference_mode_enabled()
+        is_computed = spec["requires_grad"] and has_history
+        element.requires_grad_(spec["requires_grad"] and not is_computed)
         fake: torch.Tensor = FakeTensor(mode, element, spec["device"])
-        return fake
+        return _Computed.given_history(fake) if is_computed else fake
 
     @property
     def mode(self) -> Any:

@@ -125,3 +125,27 @@ def test_attributes_of_backends() -> None:
     backend.get_compiler_config = lambda: {"level": 3}  # type: ignore[attr-defined]
     compiled: Any = stator.compile(lambda x: x + 1, backend=backend)
     assert compiled.get_compiler_config() == {"level": 3}
+
+
+class ReluInPlace(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(x.relu_(), 0.5)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_backward_draws_no_random_numbers_again(dynamic: bool | None) -> None:
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(8, 8), ReluInPlace(), torch.nn.LayerNorm(8), torch.nn.Dropout(0.5)]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(8, 1))
+    backend = backends.aot_autograd(
+        fw_compiler=lambda gm, _: gm.forward, bw_compiler=lambda gm, _: gm.forward
+    )
+    compiled = stator.compile(model, backend=backend, dynamic=dynamic)
+    states = []
+    for called in (model, compiled):
+        torch.manual_seed(1)
+        states.append([])
+        for n in (4, 4, 6):
+            called(torch.ones(n, 8)).sum().backward()
+            states[-1].append(torch.get_rng_state())
+    assert all(map(torch.equal, *states))

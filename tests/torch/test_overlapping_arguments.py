@@ -196,3 +196,19 @@ def test_a_view_of_an_overlapping_argument_is_returned(backend: str) -> None:
         assert torch.equal(row, first_row(other[:6].view(3, 2), other[start : start + 4].view(2, 2)))
         assert torch.equal(base, other)
         assert row.untyped_storage().data_ptr() == base.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_an_argument_that_overlaps_itself(backend: str) -> None:
+    def first_row(x: torch.Tensor) -> torch.Tensor:
+        x[0] = x[1] * 2
+        return x + 1
+
+    compiled = stator.compile(first_row, backend=backend)
+    for _ in range(2):
+        ours, eagers = torch.ones(1, 4).expand(3, 4), torch.ones(1, 4).expand(3, 4)
+        assert torch.equal(compiled(ours), first_row(eagers))
+        assert torch.equal(ours, eagers)
+        with pytest.raises(RuntimeError, match="refers to a single memory location"):
+            stator.compile(lambda x: x.mul_(2), backend=backend)(ours)
+    assert stator.cache_entries(compiled)[0].hits == 1

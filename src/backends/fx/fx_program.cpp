@@ -253,6 +253,8 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
         is_plain ? lifted.tensor : lifted.tensor.detach().set_requires_grad(lifted.tensor.requires_grad());
     examples.append(py::reinterpret_steal<py::object>(THPVariable_Wrap(example)));
   }
+  const auto data_parallel =
+      py::reinterpret_borrow<py::object>(session->data_parallel ? session->data_parallel.get() : Py_None);
   // A backend may not do without some floats: those are numbers of the graph that it is given then.
   Converted converted;
   auto callable = py::reinterpret_steal<py::object>(PyFrozenSet_New(nullptr));
@@ -260,7 +262,7 @@ std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session,
     converted = convert(session, examples, sources, callable);
     callable = py::module_::import("stator.backends.invoke")
                    .attr("compile_graph")(py::handle(backend), converted.module, examples, converted.symbols,
-                                          overlap && overlap->any());
+                                          overlap && overlap->any(), data_parallel);
   }
   if (callable.is_none()) return nullptr;
   if (!converted.symbols.is_none()) add_guards(session->shapes(), converted.symbols);

@@ -1,6 +1,8 @@
 // src/backends/fx/input_overlap.cpp: the pairs of inputs that overlap in memory.
 #include "backends/fx/input_overlap.h"
 
+#include <ATen/MemoryOverlap.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -34,7 +36,7 @@ bool is_same_view(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 bool InputOverlap::any_partial() const {
-  return std::ranges::any_of(pairs_, [](const Pair& pair) { return !pair.is_whole; });
+  return any_overlaps_itself_ || std::ranges::any_of(pairs_, [](const Pair& pair) { return !pair.is_whole; });
 }
 
 InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>& inputs) {
@@ -59,6 +61,8 @@ InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>
   }
   for (const at::Tensor& input : inputs) tensors.push_back(&input);
   written_.resize(tensors.size());
+  for (size_t i = 0; i < tensors.size(); i++)
+    any_overlaps_itself_ |= written_[i] && at::has_internal_overlap(*tensors[i]) == at::MemOverlap::Yes;
   any_written_ = tensors.size() > 1 && std::ranges::find(written_, true) != written_.end();
   if (any_written_) pairs_ = pairs_of(tensors);
 }

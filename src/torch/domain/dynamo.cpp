@@ -4,6 +4,8 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 #include "capture/cpython/module_attribute.h"
@@ -36,27 +38,51 @@ void switch_on(PyObject* state) {
   if (!before) PyErr_Clear();
 }
 
-// The code of the functions that one class's `__call__` makes, under any name that a version gives them.
-PyObject* wrapper_code(const char* owner) {
-  PyObject* modules = PyImport_GetModuleDict();
-  PyObject* module = PyDict_GetItemString(modules, "torch._dynamo.eval_frame");  // borrowed
-  if (module == nullptr) return nullptr;
-  const pybind11::error_scope outer;
-  const auto type = Ref<>::steal(PyObject_GetAttrString(module, owner));
-  const auto call = type ? Ref<>::steal(PyObject_GetAttrString(type.get(), "__call__")) : Ref<>();
+// The code of a function that another one makes, under any of the names that versions of torch give it.
+PyObject* code_made_in(PyObject* maker, std::initializer_list<std::string_view> names) {
   PyObject* found = nullptr;
-  if (call && PyFunction_Check(call.get())) {
-    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(call.get()));
+  if (maker != nullptr && PyFunction_Check(maker)) {
+    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(maker));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
       PyObject* constant = PyTuple_GET_ITEM(code->co_consts, i);
       if (!PyCode_Check(constant)) continue;
       const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(constant)->co_name);
-      const std::string_view text = name != nullptr ? name : "";
-      if (text == "compile_wrapper" || text == "_fn") found = Py_NewRef(constant);
+      if (name != nullptr && std::find(names.begin(), names.end(), name) != names.end())
+        found = Py_NewRef(constant);
     }
   }
   PyErr_Clear();
   return found;
+}
+
+// Of a module that was imported; null if there is none.
+Ref<> imported_attribute(const char* module_name, const char* name) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);  // borrowed
+  Ref<> attribute = module != nullptr ? Ref<>::steal(PyObject_GetAttrString(module, name)) : Ref<>();
+  PyErr_Clear();
+  return attribute;
+}
+
+// What one class's `__call__` puts around a function.
+PyObject* wrapper_code(const char* owner) {
+  const pybind11::error_scope outer;
+  const Ref<> type = imported_attribute("torch._dynamo.eval_frame", owner);
+  const auto call = type ? Ref<>::steal(PyObject_GetAttrString(type.get(), "__call__")) : Ref<>();
+  return code_made_in(call.get(), {"compile_wrapper", "_fn"});
+}
+
+// What FSDP puts around its hooks. They gather and free parameters while others compute, on streams of their
+// own: nothing of that belongs in a graph.
+PyObject* fsdp_wrapper_code() {
+  const pybind11::error_scope outer;
+  const std::initializer_list<std::string_view> names = {"wrapper", "fsdp_hook_wrapper"};
+  const Ref<> maker =
+      imported_attribute("torch.distributed.fsdp._fully_shard._fsdp_common", "_dynamo_disable");
+  if (maker) return code_made_in(maker.get(), names);
+  // Up to torch 2.12.
+  const Ref<> older =
+      imported_attribute("torch.distributed.fsdp._fully_shard._fsdp_state", "disable_if_config_true");
+  return code_made_in(older.get(), names);
 }
 
 // What `fn` of the wrapper's closure holds; borrowed, or nullptr.
@@ -98,8 +124,15 @@ DynamoWrapper dynamo_wrapper(PyFunctionObject* function) {
   // Names of functions are interned: almost every function is told apart by them.
   static PyObject* const compile_wrapper = PyUnicode_InternFromString("compile_wrapper");
   static PyObject* const fn = PyUnicode_InternFromString("_fn");
+  static PyObject* const wrapper = PyUnicode_InternFromString("wrapper");
+  static PyObject* const fsdp_wrapper = PyUnicode_InternFromString("fsdp_hook_wrapper");
   PyObject* code = function->func_code;
   PyObject* name = reinterpret_cast<PyCodeObject*>(code)->co_name;
+  if (name == wrapper || name == fsdp_wrapper) {
+    static PyObject* of_hooks = nullptr;
+    if (of_hooks == nullptr) of_hooks = fsdp_wrapper_code();
+    return code == of_hooks ? DynamoWrapper::disabled : DynamoWrapper::none;
+  }
   if (name != compile_wrapper && name != fn) return DynamoWrapper::none;
   static PyObject *compiled = nullptr, *disabled = nullptr;
   if (compiled == nullptr) compiled = wrapper_code("_TorchDynamoContext");

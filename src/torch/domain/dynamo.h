@@ -15,7 +15,7 @@ enum class DynamoWrapper : uint8_t {
   none,      // it is no such wrapper
   compiled,  // torch.compile: looked through
   internal,  // keeps a function of torch's own from Dynamo, which has reasons that we do not: looked through
-  disabled,  // torch.compiler.disable of a function of the program's: never captured
+  disabled,  // torch.compiler.disable of a function of the program's, a hook of FSDP's: never captured
 };
 DynamoWrapper dynamo_wrapper(PyFunctionObject* function);
 

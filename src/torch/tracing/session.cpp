@@ -17,6 +17,7 @@
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/bodies.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/data_parallel.h"
 #include "torch/tracing/tracer.h"
 
 namespace stator {
@@ -180,6 +181,7 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   inputs.push_back(
       {real, value, value, shared ? inputs[sharing->second].memory : new_memory(), {}, {}, line()});
   if (varying) inputs.back().meta = meta;
+  if (!data_parallel && real.requires_grad() && real.is_leaf()) data_parallel = active_data_parallel();
   return inputs.back();
 }
 

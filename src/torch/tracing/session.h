@@ -125,6 +125,8 @@ class Session {
 
   ir::Graph graph;
   std::vector<Lifted> inputs;
+  // The DistributedDataParallel in whose forward the first parameter was used; null outside of one.
+  Ref<> data_parallel;
   ShapeCounters counters;
   KnownValues known;
   std::optional<Break> broken;

@@ -1,0 +1,19 @@
+// src/torch/tracing/data_parallel.cpp: DistributedDataParallel, which exchanges gradients while a backward
+// runs.
+#include "torch/tracing/data_parallel.h"
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace stator {
+
+Ref<> active_data_parallel() {
+  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.nn.parallel.distributed");
+  if (module == nullptr) return {};
+  const pybind11::error_scope outer;
+  const auto type = Ref<>::steal(PyObject_GetAttrString(module, "DistributedDataParallel"));
+  Ref<> active = type ? Ref<>::steal(PyObject_GetAttrString(type.get(), "_active_ddp_module")) : Ref<>();
+  PyErr_Clear();
+  return active && active.get() != Py_None ? std::move(active) : Ref<>();
+}
+
+}  // namespace stator
