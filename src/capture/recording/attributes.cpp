@@ -10,6 +10,8 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
 #include "capture/recording/contents.h"
+#include "capture/recording/context_managers.h"
+#include "capture/recording/context_variables.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/places.h"
@@ -24,6 +26,7 @@ static bool read_super_attribute(Recording& recording, PyObject* super, PyObject
 static bool read_through(Recording& recording, PyObject* descriptor, PyObject* owner, PyObject* name);
 static bool read_function_attribute(Recording& recording, PyObject* function, PyObject* name);
 static bool read_method_attribute(Recording& recording, PyObject* method, PyObject* name);
+static bool read_exception_attribute(Recording& recording, PyBaseExceptionObject* exception, PyObject* name);
 
 // By object.__getattribute__, or by Python code, which is captured as it runs; C code of a class's own (that
 // of threading.local, say) may look anywhere.
@@ -124,15 +127,24 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   }
   if (PyFunction_Check(owner)) return read_function_attribute(recording, owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(recording, owner, name);
-  // The tuple that it was called with.
   if (PyExceptionInstance_Check(owner) && is_fresh(recording, owner) &&
-      PyUnicode_CompareWithASCIIString(name, "args") == 0) {
-    PyObject* const given = reinterpret_cast<PyBaseExceptionObject*>(owner)->args;
-    if (given != nullptr && !is_pinned(recording, given) && !is_of_call(recording, given))
-      make_fresh(recording, given);
-  }
+      !read_exception_attribute(recording, reinterpret_cast<PyBaseExceptionObject*>(owner), name))
+    return false;
   if (cpython::is_type_alias(owner)) return read_alias_attribute(recording, owner, name);
   return read_instance_attribute(recording, owner, name);
+}
+
+// Of an exception that was made here: the tuple that it was called with, and what was handled when it was
+// raised, which may be the caller's.
+static bool read_exception_attribute(Recording& recording, PyBaseExceptionObject* exception, PyObject* name) {
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  PyObject* const arguments = exception->args;
+  if (is("args") && arguments != nullptr && !is_pinned(recording, arguments) &&
+      !is_of_call(recording, arguments))
+    make_fresh(recording, arguments);
+  if (!is("__context__")) return true;
+  const bool is_of_run = exception->context != nullptr && is_fresh(recording, exception->context);
+  return is_of_run || read_handled_exception(recording);
 }
 
 // Bound methods lead to a function and an object. What a method lacks is the function's, and so is its
@@ -305,6 +317,8 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
     if (value) pin(recording, value.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;
   }
+  if (PyContextToken_CheckExact(owner) && is_fresh(recording, owner) && is("old_value"))
+    return read_old_value(recording, owner);
   // __dict__ and __class__ are what the guard on the object covers.
   if (is_fresh(recording, owner) && is("__dict__")) {
     auto dict = Ref<>::steal(PyObject_GenericGetDict(owner, nullptr));
