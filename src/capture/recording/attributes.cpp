@@ -200,7 +200,11 @@ static bool read_function_attribute(Recording& recording, PyObject* object, PyOb
     make_fresh(recording, dict.get());
     return true;
   }
-  if (is_fresh(recording, object)) return true;
+  if (is_fresh(recording, object)) {
+    // Taken over from the globals when it was made.
+    static PyObject* const name_of_module = PyUnicode_InternFromString("__name__");
+    return !is("__module__") || read_dict_item(recording, function->func_globals, name_of_module);
+  }
   if (is("__name__")) read_field(recording, object, &function->func_name, "__name__");
   if (is("__qualname__")) read_field(recording, object, &function->func_qualname, "__qualname__");
   if (is("__module__")) read_field(recording, object, &function->func_module, "__module__");
@@ -334,6 +338,23 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
               std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + Py_TYPE(owner)->tp_name);
 }
 
+// staticmethod, classmethod and property take over what the function that they are made of says of itself.
+static bool read_taken_over(Recording& recording, PyObject* wrapper, PyObject* name) {
+  const bool is_property = Py_IS_TYPE(wrapper, &PyProperty_Type);
+  if (!is_property && !Py_IS_TYPE(wrapper, &PyStaticMethod_Type) && !Py_IS_TYPE(wrapper, &PyClassMethod_Type))
+    return true;
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  const auto function = Ref<>::steal(PyObject_GetAttrString(wrapper, is_property ? "fget" : "__func__"));
+  if (!function) return false;
+  if (function.get() == Py_None) return true;
+  for (const char* taken : {"__name__", "__qualname__", "__module__", "__doc__"}) {
+    const auto key = Ref<>::steal(PyUnicode_InternFromString(taken));
+    if (!key) return false;
+    if ((is(taken) || is("__dict__")) && !read_attribute(recording, function.get(), key.get())) return false;
+  }
+  return true;
+}
+
 // The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of
 // the class.
 bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* name) {
@@ -343,6 +364,7 @@ bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* na
     return stop(recording, BreakCode::kUnguardable,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
   }
+  if (is_fresh(recording, owner) && !read_taken_over(recording, owner, name)) return false;
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type != nullptr) {
     if (!pin_class_attribute(recording, type, on_type, name)) return false;
