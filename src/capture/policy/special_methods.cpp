@@ -12,10 +12,8 @@
 namespace stator {
 namespace {
 
-// Calls of instances and subscripts of classes are looked at where they happen, the domain answers for its
-// own two, and the last one only describes.
-constexpr std::string_view kLookedAtElsewhere[] = {"__call__", "__class_getitem__", "__torch_function__",
-                                                   "__torch_dispatch__", "__wrapped__"};
+// Calls of instances and subscripts of classes are looked at where they happen; the last one only describes.
+constexpr std::string_view kLookedAtElsewhere[] = {"__call__", "__class_getitem__", "__wrapped__"};
 
 std::string_view text_of(PyObject* name) {
   Py_ssize_t size = 0;
@@ -76,8 +74,13 @@ bool is_seen(PyObject* name, PyObject* value) {
   const Ref<> function = inside(value);
   if (!function) return false;
   if (function.get() != value && PyFunction_Check(function.get())) return true;
-  // `__new__ = object.__new__`: the class is called by what the capture knows of that.
-  if (PyCFunction_Check(function.get()) && text_of(name) == "__new__") return true;
+  if (PyCFunction_Check(function.get())) {
+    // `__new__ = object.__new__`: the class is called by what the capture knows of that. A protocol between a
+    // library and its own C code: the domain answers for it.
+    PyObject* const self = PyCFunction_GET_SELF(function.get());
+    if (text_of(name) == "__new__" || (!is_called(name) && (self == nullptr || PyModule_Check(self))))
+      return true;
+  }
   const bool only_gives = PyType_Check(value) || !PyCallable_Check(value);
   return only_gives &&
          (!is_called(name) || (Py_TYPE(value)->tp_descr_get == nullptr && !PyType_Check(value)));
