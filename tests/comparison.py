@@ -341,7 +341,9 @@ def _pairs(value: Any) -> list[Any]:
         collections.OrderedDict if _is(value, collections.OrderedDict) else dict
     )  # each has an order of its own
     items = [part for pair in kind.items(value) for part in pair]
-    return [getattr(value, "default_factory", None), *items]
+    # Not of any other class: it may have a __getattr__ that notes what it was asked.
+    factory = value.default_factory if isinstance(value, collections.defaultdict) else None
+    return [factory, *items]
 
 
 def _partial(value: functools.partial[Any]) -> list[Any]:

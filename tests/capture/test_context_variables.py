@@ -174,3 +174,59 @@ def test_tokens_of_the_caller() -> None:
         assert depth.get() == 1
         with pytest.raises(RuntimeError, match="already been used"):
             function(token)
+
+
+def test_what_is_read_after_it_was_set_back() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=1)
+
+    def set_and_read() -> Any:
+        token = variable.set(5)
+        inside = variable.get()
+        variable.reset(token)
+        return inside, variable.get()
+
+    function = capture.Compiled(set_and_read)
+    for value in (None, 9, 9, 4):
+        if value is not None:
+            variable.set(value)
+        assert function() == set_and_read()
+    assert function.breaks == []
+
+
+def test_the_old_value_of_a_token() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable")
+
+    def ask() -> Any:
+        token = variable.set(5)
+        old = token.old_value
+        variable.reset(token)
+        return old is contextvars.Token.MISSING, old if isinstance(old, int) else 0
+
+    function = capture.Compiled(ask)
+    assert function() == function() == ask() == (True, 0)
+    variable.set(7)
+    assert function() == function() == ask() == (False, 7)
+
+
+def test_set_to_what_the_caller_has_set() -> None:
+    variable: contextvars.ContextVar[Any] = contextvars.ContextVar("variable")
+    variable.set(None)
+
+    def settle() -> int:
+        variable.set(None)
+        return 1
+
+    function = capture.Compiled(settle)
+    assert function() == function() == 1
+    variable.set(9)
+    assert function() == 1
+    assert variable.get() is None
+
+
+def test_set_to_its_own_default() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=1)
+    function = capture.Compiled(lambda: (variable.get(7), variable.get()))
+    assert function() == function() == (7, 1)
+    variable.set(1)
+    assert function() == function() == (1, 1)
+    assert sum(row["hits"] for row in function.entries) > 0

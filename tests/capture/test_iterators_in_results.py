@@ -71,7 +71,7 @@ def of_every_kind(n: int) -> Any:
     ]
     sources += [
         range(3),
-        range(2**70),
+        range(2**70, 2**70 + 2),
         collections.deque([n]),
         types.MappingProxyType(table),
     ]
@@ -167,3 +167,39 @@ def test_circle(function: Callable[[int], Any]) -> None:
         assert len(result) == 2
     with pytest.raises(capture.CaptureError, match="a result of type"):
         capture.Compiled(function, fullgraph=True)(5)
+
+
+class WithCode(dict):  # type: ignore[type-arg]
+    """Has answers of its own for what `dict` is asked."""
+
+    asked = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        WithCode.asked += 1
+        return dict.__iter__(self)
+
+
+class ListWithCode(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        WithCode.asked += 1
+        return list.__iter__(self)
+
+
+ORDERED = collections.OrderedDict(a=1, b=2)
+SUBCLASSES = [WithCode(a=1), ListWithCode([1, 2])]
+
+
+def walks_of_the_base_class() -> Any:
+    return [dict.__iter__(ORDERED), iter(dict.values(ORDERED)), list(dict.items(ORDERED))]
+
+
+def walks_around_code() -> Any:
+    return dict.__iter__(SUBCLASSES[0]), list.__iter__(SUBCLASSES[1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("function", [walks_of_the_base_class, walks_around_code])
+def test_walks_are_those_of_the_function_that_made_them(function: Callable[[], Any]) -> None:
+    compiled = capture.Compiled(function)
+    for _ in range(3):
+        assert drained(compiled()) == drained(function())
+    assert WithCode.asked == 0

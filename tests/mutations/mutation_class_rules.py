@@ -73,6 +73,8 @@ __setattr__ = lambda self, name, value: None
 __setitem__ = lambda self, key, value: None
 """.strip().splitlines()
 )
+# The same names, bound to what is no function: C code calls it.
+CALLED_BY_C = ("OUT.setdefault", "functools.partial(OUT.setdefault, 'called')")
 
 
 def instance_changes(path: str, value: Any) -> Iterator[Change]:
@@ -126,6 +128,7 @@ def class_changes(path: str, cls: type) -> Iterator[Change]:
         return
     for name, text in DUNDERS.items():
         yield Change(f"{path}.{name} = {text}", f"class {name}")
+        yield from (Change(f"{path}.{name} = {called}", "class method of C") for called in CALLED_BY_C)
         if name in vars(cls):
             yield Change(f"del {path}.{name}", f"class {name} deleted")
     for name in ("__name__", "__qualname__", "__doc__", "__module__"):

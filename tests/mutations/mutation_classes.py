@@ -30,6 +30,17 @@ class Valued:
     def __format__(self, spec): return spec + str(self.v)
     def __repr__(self): return f'Valued({self.v!r})'
 
+class Indirect:
+    table = {0: 1, 1: 0, 'a': 2, 'v': 3, None: 4, '': 'told'}
+    items = [3, 1, 2]
+    def __init__(self, v): self.v = v
+    __neg__ = __pos__ = __invert__ = __abs__ = __round__ = __bytes__ = items.copy
+    __add__ = __radd__ = __sub__ = __mul__ = __mod__ = __and__ = __or__ = __matmul__ = table.get
+    __getitem__ = __contains__ = __eq__ = __lt__ = __format__ = __class_getitem__ = table.get
+    __len__ = __bool__ = __index__ = __int__ = functools.partial(len, items)
+    __iter__ = __reversed__ = items.__iter__
+    __hash__ = items.__len__
+
 class Meta(type):
     scale = 3
     def twice(cls): return cls.rate * 2

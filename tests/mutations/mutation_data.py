@@ -74,7 +74,7 @@ torch.arange(4.)[1:]
 COMPOSITES = texts("""
 list  list  list  tuple  dict  dict  int dict  set  frozenset  deque  ordered  defaultdict  counter
 chainmap  item  item  items  items  valued  valueds  rated  slotted  lazy  child  pair  pairs  record
-my list  my dict  my tuple  counting  namespace  proxy  partial  method  shared  userlist  userdict
+my list  my dict  my tuple  counting  indirect  namespace  proxy  partial  method  shared  userlist  userdict
 object list  bound  memory  square  iterator  cached
 tensors  tensor dict  columns  sizes  arrays  tensor items
 """)
@@ -147,6 +147,7 @@ class Grammar:
             "rated": f"Rated({one})",
             "slotted": f"Slotted({one})",
             "lazy": f"Lazy({one})",
+            "indirect": f"Indirect({one})",
             "child": f"Child({one})",
             "pair": f"Pair({one}, {two})",
             "pairs": f"[('a', {one}), ('b', {two})]",

@@ -50,7 +50,8 @@ repr(type(«D»))  «D» is None  «D» is «D»  «D» is not None  «D» is D2
 D2 in [«D»]  [i for i in [1, 2.5, 'ab'] if i == «D»]  («D», 1) == (D2, 1)  {'a': «D»} == {'a': D2}
 [[«D»]] == [[D2]]  («D»,) < (D2,)  [«D»] < [D2]  [«D»].index(D2)  [«D», D2].count(D2)  (D2, «D»).count(«D»)
 D2 in collections.deque([«D»])  max(«D», D2)  sorted([«D», D2])  min([D2, «D»])  {«D»: 1}.get(D2)
-(lambda: «D»)()  [*map(lambda i: i, «D»)]
+(lambda: «D»)()  [*map(lambda i: i, «D»)]  staticmethod(«D»).__name__  property(«D»).__doc__
+classmethod(«D»).__qualname__
 """)
 
 # Statements, separated by empty lines.

@@ -57,7 +57,13 @@ std::string Argument::text() const {
       return name() + " is " + (is_real ? "a float" : "an int");
     case Kind::object:
       return name() + " is the same object";
-    default:
+    case Kind::tuple:
+    case Kind::list:
+    case Kind::set:
+    case Kind::dict:
+    case Kind::instance:
+    case Kind::function:
+    case Kind::method:
       break;
   }
   std::string all = name() + " is a " + type_name();

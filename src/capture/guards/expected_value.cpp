@@ -46,9 +46,11 @@ Ref<> read_getter(PyObject* object, PyObject* descriptor) {
 }
 
 Ref<> read_context_variable(PyObject* variable) {
+  // Given as the default, it tells a variable that is not set from one that was set to its own default.
+  static PyObject* const unset = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   PyObject* value = nullptr;
-  if (PyContextVar_Get(variable, nullptr, &value) < 0) PyErr_Clear();
-  return Ref<>::steal(value);
+  if (PyContextVar_Get(variable, unset, &value) < 0) PyErr_Clear();
+  return value != unset ? Ref<>::steal(value) : (Py_DECREF(value), Ref<>());
 }
 
 Ref<> read_slot(PyObject* object, PyObject* descriptor) {

@@ -31,7 +31,7 @@ std::vector<ExpectedValue> expect_items(PyObject* container);
 // What a getter in C gives; nothing, with an error set, where it raises.
 Ref<> read_getter(PyObject* object, PyObject* descriptor);
 
-// What a context variable holds, or else its own default; nothing where there is neither.
+// What a context variable was set to; nothing where it was not, whether it has a default or not.
 Ref<> read_context_variable(PyObject* variable);
 
 // What a slot holds, through a member descriptor; nothing where it is empty.

@@ -7,6 +7,7 @@
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
+#include "capture/policy/special_methods.h"
 #include "capture/program/effects.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -111,6 +112,14 @@ bool put(Recording& recording, PyObject* object, PyObject* name, PyObject*, PyOb
   return note_attribute(recording, type, name) && PyType_Type.tp_setattro(object, name, stands) == 0;
 }
 
+// `C[key]`
+bool read_parameters(Recording& recording, PyObject* object, PyObject*) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(object);
+  if (!read_class_object(recording, object)) return false;
+  return subscripts_plainly(type) ||
+         stop(recording, BreakCode::kUnknownFunction, std::string("__class_getitem__ of ") + type->tp_name);
+}
+
 // int, NoneType: there as long as the process.
 bool describe_class(Description& description, size_t step, PyObject* object) {
   if (reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
@@ -188,10 +197,13 @@ bool read_type(Recording& recording, PyTypeObject* type) {
   if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;
   auto* object = reinterpret_cast<PyObject*>(type);
   if (recording.guards.has<TypeGuard>(type)) return true;
-  if (is_fresh(recording, object)) return true;
   if (type->tp_mro == nullptr)
     return stop(recording, BreakCode::kUnguardable,
                 std::string("class ") + type->tp_name + " is still being made");
+  if (PyObject* const method = unseen_special_method(type))
+    return stop(recording, BreakCode::kUnknownFunction,
+                std::string(PyUnicode_AsUTF8(method)) + " of a " + type->tp_name + " is no function");
+  if (is_fresh(recording, object)) return true;
   Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   if (!alive) return false;
   const unsigned int version = type_version(type);
@@ -199,6 +211,7 @@ bool read_type(Recording& recording, PyTypeObject* type) {
   return true;
 }
 
-const ObjectKind ClassKind::row = {.read = read_class_object, .put = put, .describe = describe_class};
+const ObjectKind ClassKind::row = {
+    .read = read_class_object, .read_item = read_parameters, .put = put, .describe = describe_class};
 
 }  // namespace stator

@@ -4,8 +4,6 @@
 
 #include <structmember.h>
 
-#include <iterator>
-
 #include "capture/cpython/exported.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
@@ -59,29 +57,6 @@ class WrittenSlot : public Written {
 
 // Reads ----------------------------------------------------------------------------------------------
 
-// A special method that is no Python function of the class, nor one that C code gave it: whoever calls it is
-// not seen.
-const char* foreign_special_method(PyTypeObject* type) {
-  static constexpr const char* kNames[] = {
-      "__bool__",   "__len__",      "__eq__",      "__ne__",    "__lt__",     "__le__",
-      "__gt__",     "__ge__",       "__hash__",    "__repr__",  "__str__",    "__iter__",
-      "__next__",   "__contains__", "__getitem__", "__index__", "__int__",    "__float__",
-      "__format__", "__add__",      "__radd__",    "__mul__",   "__setitem__"};
-  static PyObject* const* const names = [] {
-    static PyObject* made[std::size(kNames)];
-    for (size_t i = 0; i < std::size(kNames); i++) made[i] = PyUnicode_InternFromString(kNames[i]);
-    return made;
-  }();
-  for (size_t i = 0; i < std::size(kNames); i++) {
-    PyObject* method = _PyType_Lookup(type, names[i]);
-    if (method == nullptr || method == Py_None || PyFunction_Check(method) ||
-        Py_IS_TYPE(method, &PyWrapperDescr_Type) || Py_IS_TYPE(method, &PyMethodDescr_Type))
-      continue;
-    return kNames[i];
-  }
-  return nullptr;
-}
-
 // An instance of a class that is no container. Special methods that are Python functions of the class guard
 // what they read as they run.
 bool read_instance(Recording& recording, PyObject* object) {
@@ -90,11 +65,6 @@ bool read_instance(Recording& recording, PyObject* object) {
                 std::string("the contents of a ") + Py_TYPE(object)->tp_name + " that existed before");
   }
   if (!read_object(recording, object)) return false;
-  if (recording.walked.insert(Py_TYPE(object)) && !is_pybind_enum(Py_TYPE(object))) {
-    if (const char* method = foreign_special_method(Py_TYPE(object)))
-      return stop(recording, BreakCode::kUnknownFunction,
-                  std::string(method) + " of a " + Py_TYPE(object)->tp_name + " is no function");
-  }
   if (PyExceptionInstance_Check(object))
     read_field(recording, object, &reinterpret_cast<PyBaseExceptionObject*>(object)->args, "args");
   return read_fields_of_c(recording, object);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
 #include "capture/cpython/traits.h"
 #include "capture/program/description.h"
@@ -50,17 +51,21 @@ bool is_table_iterator(const PyTypeObject* type) {
          name == "set_iterator" || is_reversed_table_iterator(type);
 }
 
-// Another iterator of that kind, at its beginning.
+// Another iterator of that kind, at its beginning: as `dict` and `set` make it, whatever a class over them
+// says.
 Ref<> walk_again(PyObject* table, PyTypeObject* iterator) {
+  if (PyAnySet_Check(table)) return Ref<>::steal(PySet_Type.tp_iter(table));
   const std::string_view name = iterator->tp_name;
-  const char* const view = name.find("value") != name.npos  ? "values"
-                           : name.find("item") != name.npos ? "items"
-                                                            : nullptr;
-  const Ref<> whole =
-      view != nullptr ? Ref<>::steal(PyObject_CallMethod(table, view, nullptr)) : Ref<>::share(table);
-  if (!whole || !is_reversed_table_iterator(iterator))
-    return Ref<>::steal(whole ? PyObject_GetIter(whole.get()) : nullptr);
-  return Ref<>::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), whole.get()));
+  const auto of_dict = [&](const char* method) {
+    return Ref<>::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyDict_Type), method, "O", table));
+  };
+  const bool is_reversed = is_reversed_table_iterator(iterator);
+  const bool gives_values = name.find("value") != name.npos;
+  if (!gives_values && name.find("item") == name.npos)
+    return is_reversed ? of_dict("__reversed__") : Ref<>::steal(PyDict_Type.tp_iter(table));
+  const Ref<> view = of_dict(gives_values ? "values" : "items");
+  if (!view || !is_reversed) return Ref<>::steal(view ? PyObject_GetIter(view.get()) : nullptr);
+  return Ref<>::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), view.get()));
 }
 
 bool describe_table_iterator(Description& description, size_t step, PyObject* iterator) {
@@ -83,9 +88,23 @@ bool describe_table_iterator(Description& description, size_t step, PyObject* it
   return true;
 }
 
+// iter() and reversed() ask the class of what they are given, whose answer may be Python code.
+bool asks_python(PyObject* iterated) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("__iter__"),
+                                    PyUnicode_InternFromString("__reversed__")};
+  return std::any_of(std::begin(names), std::end(names), [&](PyObject* name) {
+    PyObject* const method = _PyType_Lookup(Py_TYPE(iterated), name);
+    return method != nullptr && cpython::is_python_class(Py_TYPE(iterated)) &&
+           !Py_IS_TYPE(method, &PyWrapperDescr_Type) && !Py_IS_TYPE(method, &PyMethodDescr_Type);
+  });
+}
+
 // Some say how to make an iterator over a list of what they have left: another one to whom it is given.
 bool makes_same_kind(PyObject* maker, PyObject* arguments, PyTypeObject* type) {
   if (maker == reinterpret_cast<PyObject*>(type)) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+    if (asks_python(PyTuple_GET_ITEM(arguments, i))) return false;
+  }
   const auto made = Ref<>::steal(PyObject_CallObject(maker, arguments));  // iter() or reversed()
   if (!made) PyErr_Clear();
   return made && Py_IS_TYPE(made.get(), type);

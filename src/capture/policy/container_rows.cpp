@@ -27,8 +27,7 @@ constexpr NativeRow kRows[] = {
     {"builtins.list", "remove", writes_self},
     {"builtins.list", "sort", writes_self, {}, kSortKey},
 
-    {"builtins.tuple",
-     "__add__ __class_getitem__ __getattribute__ __getnewargs__ __iter__ __mul__ __rmul__ __new__", reads,
+    {"builtins.tuple", "__add__ __class_getitem__ __getnewargs__ __iter__ __mul__ __rmul__ __new__", reads,
      kItems},
     {"builtins.tuple", "__len__", reads, all_of(size)},
     {"builtins.tuple", "__getitem__", reads_subscript},
@@ -58,8 +57,7 @@ constexpr NativeRow kRows[] = {
      "symmetric_difference union",
      reads},
     {"builtins.frozenset", "__repr__", shows},
-    {"builtins.frozenset", "__len__ __iter__ __class_getitem__ __getattribute__ __reduce__ __sizeof__", reads,
-     kItems},
+    {"builtins.frozenset", "__len__ __iter__ __class_getitem__ __reduce__ __sizeof__", reads, kItems},
 
     {"builtins.dict", "get __contains__", reads_item},
     {"builtins.dict", "__getitem__", reads_subscript},

@@ -34,6 +34,14 @@ bool shows_nothing(const PyTypeObject* type) {
          (buffer == nullptr || buffer->bf_getbuffer == nullptr);
 }
 
+// An enumeration of pybind11's: each member is one number for good, and its special methods are C code that
+// looks at nothing else.
+bool is_pybind_enum(PyTypeObject* type) {
+  if (std::string_view(Py_TYPE(type)->tp_name) != "pybind11_type") return false;
+  static PyObject* const entries = PyUnicode_InternFromString("__entries");
+  return entries != nullptr && cpython::own_attribute(type, entries) != nullptr;
+}
+
 // Made once and never changed: what they hold can be read as long as they are known by address.
 bool is_immutable(PyTypeObject* type) {
   for (const PyTypeObject* known :
@@ -48,12 +56,6 @@ bool is_immutable(PyTypeObject* type) {
 }
 
 }  // namespace
-
-bool is_pybind_enum(PyTypeObject* type) {
-  if (std::string_view(Py_TYPE(type)->tp_name) != "pybind11_type") return false;
-  static PyObject* const entries = PyUnicode_InternFromString("__entries");
-  return entries != nullptr && cpython::own_attribute(type, entries) != nullptr;
-}
 
 bool shows_referents(const PyTypeObject* type) {
   static constexpr std::string_view kNames[] = {

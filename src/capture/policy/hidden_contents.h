@@ -15,10 +15,6 @@ bool hides_contents(PyTypeObject* type);
 // descriptors and partials.
 bool shows_referents(const PyTypeObject* type);
 
-// An enumeration of pybind11's: each member is one number for good, and its special methods are C code that
-// looks at nothing else.
-bool is_pybind_enum(PyTypeObject* type);
-
 }  // namespace stator
 
 #endif

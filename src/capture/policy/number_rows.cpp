@@ -10,7 +10,7 @@ constexpr NativeRow kRows[] = {
     {"builtins.int",
      "__abs__ __add__ __and__ __bool__ __ceil__ __divmod__ __eq__ __float__ __floor__ __floordiv__ "
      "__format__ "
-     "__ge__ __getattribute__ __getnewargs__ __gt__ __hash__ __index__ __int__ __invert__ __le__ __lshift__ "
+     "__ge__ __getnewargs__ __gt__ __hash__ __index__ __int__ __invert__ __le__ __lshift__ "
      "__lt__ __mod__ __mul__ __ne__ __neg__ __new__ __or__ __pos__ __pow__ __radd__ __rand__ __rdivmod__ "
      "__repr__ __rfloordiv__ __rlshift__ __rmod__ __rmul__ __ror__ __round__ __rpow__ __rrshift__ __rshift__ "
      "__rsub__ __rtruediv__ __rxor__ __sizeof__ __sub__ __truediv__ __trunc__ __xor__ as_integer_ratio "
@@ -19,23 +19,22 @@ constexpr NativeRow kRows[] = {
     {"builtins.bool", "__and__ __new__ __or__ __rand__ __repr__ __ror__ __rxor__ __xor__ __invert__", reads},
     {"builtins.float",
      "__abs__ __add__ __bool__ __ceil__ __divmod__ __eq__ __float__ __floor__ __floordiv__ __format__ __ge__ "
-     "__getattribute__ __getformat__ __getnewargs__ __gt__ __hash__ __int__ __le__ __lt__ __mod__ __mul__ "
+     "__getformat__ __getnewargs__ __gt__ __hash__ __int__ __le__ __lt__ __mod__ __mul__ "
      "__ne__ __neg__ __new__ __pos__ __pow__ __radd__ __rdivmod__ __repr__ __rfloordiv__ __rmod__ __rmul__ "
      "__round__ __rpow__ __rsub__ __rtruediv__ __sub__ __truediv__ __trunc__ as_integer_ratio conjugate "
      "fromhex hex is_integer",
      reads},
     {"builtins.complex",
-     "__abs__ __add__ __bool__ __complex__ __eq__ __format__ __ge__ __getattribute__ __getnewargs__ __gt__ "
+     "__abs__ __add__ __bool__ __complex__ __eq__ __format__ __ge__ __getnewargs__ __gt__ "
      "__hash__ __le__ __lt__ __mul__ __ne__ __neg__ __new__ __pos__ __pow__ __radd__ __repr__ __rmul__ "
      "__rpow__ __rsub__ __rtruediv__ __sub__ __truediv__ conjugate",
      reads},
     {"builtins.range",
-     "__bool__ __contains__ __eq__ __ge__ __getattribute__ __getitem__ __gt__ __hash__ __iter__ __le__ "
+     "__bool__ __contains__ __eq__ __ge__ __getitem__ __gt__ __hash__ __iter__ __le__ "
      "__len__ "
      "__lt__ __ne__ __new__ __reduce__ __repr__ __reversed__ count index",
      reads},
-    {"builtins.slice",
-     "__eq__ __ge__ __getattribute__ __gt__ __le__ __lt__ __ne__ __reduce__ __repr__ indices __hash__",
+    {"builtins.slice", "__eq__ __ge__ __gt__ __le__ __lt__ __ne__ __reduce__ __repr__ indices __hash__",
      reads},
     {"builtins.slice", "__new__", reads, kNothing},
     {"math",

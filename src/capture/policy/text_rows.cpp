@@ -9,7 +9,7 @@ using enum NativeEffect;
 constexpr NativeRow kRows[] = {
     {"builtins.str", "format format_map __mod__ __rmod__ __format__", shows},
     {"builtins.str",
-     "__add__ __contains__ __eq__ __ge__ __getattribute__ __getitem__ __getnewargs__ __gt__ __hash__ "
+     "__add__ __contains__ __eq__ __ge__ __getitem__ __getnewargs__ __gt__ __hash__ "
      "__iter__ "
      "__le__ __len__ __lt__ __mul__ __ne__ __new__ __repr__ __rmul__ __sizeof__ __str__ capitalize casefold "
      "center count encode endswith expandtabs find index isalnum isalpha isascii isdecimal isdigit "
@@ -20,7 +20,7 @@ constexpr NativeRow kRows[] = {
      reads},
     {"builtins.bytes", "__mod__ __rmod__", shows},
     {"builtins.bytes",
-     "__add__ __bytes__ __contains__ __eq__ __ge__ __getattribute__ __getitem__ __getnewargs__ __gt__ "
+     "__add__ __bytes__ __contains__ __eq__ __ge__ __getitem__ __getnewargs__ __gt__ "
      "__hash__ "
      "__iter__ __le__ __len__ __lt__ __mul__ __ne__ __new__ __repr__ __rmul__ __str__ capitalize center "
      "count "

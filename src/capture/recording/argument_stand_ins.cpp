@@ -241,9 +241,19 @@ Ref<> make_stand_in(Recording& recording, Argument& argument) {
                  ? std::move(copy)
                  : Ref<>();
     }
-    default:
+    case Kind::tuple:
+    case Kind::list:
       return unread_sequence(value);
+    case Kind::unread:
+    case Kind::tensor:
+    case Kind::constant:
+    case Kind::number:
+    case Kind::immutable:
+    case Kind::object:
+      break;  // given as they are, or made elsewhere
   }
+  PyErr_SetString(PyExc_SystemError, "an argument of this kind has no stand-in");
+  return {};
 }
 
 // Of what kind the stand-in is; Kind::object: there is none.

@@ -10,6 +10,8 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
 #include "capture/recording/contents.h"
+#include "capture/recording/context_managers.h"
+#include "capture/recording/context_variables.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/places.h"
@@ -24,6 +26,7 @@ static bool read_super_attribute(Recording& recording, PyObject* super, PyObject
 static bool read_through(Recording& recording, PyObject* descriptor, PyObject* owner, PyObject* name);
 static bool read_function_attribute(Recording& recording, PyObject* function, PyObject* name);
 static bool read_method_attribute(Recording& recording, PyObject* method, PyObject* name);
+static bool read_exception_attribute(Recording& recording, PyBaseExceptionObject* exception, PyObject* name);
 
 // By object.__getattribute__, or by Python code, which is captured as it runs; C code of a class's own (that
 // of threading.local, say) may look anywhere.
@@ -124,15 +127,24 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   }
   if (PyFunction_Check(owner)) return read_function_attribute(recording, owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(recording, owner, name);
-  // The tuple that it was called with.
   if (PyExceptionInstance_Check(owner) && is_fresh(recording, owner) &&
-      PyUnicode_CompareWithASCIIString(name, "args") == 0) {
-    PyObject* const given = reinterpret_cast<PyBaseExceptionObject*>(owner)->args;
-    if (given != nullptr && !is_pinned(recording, given) && !is_of_call(recording, given))
-      make_fresh(recording, given);
-  }
+      !read_exception_attribute(recording, reinterpret_cast<PyBaseExceptionObject*>(owner), name))
+    return false;
   if (cpython::is_type_alias(owner)) return read_alias_attribute(recording, owner, name);
   return read_instance_attribute(recording, owner, name);
+}
+
+// Of an exception that was made here: the tuple that it was called with, and what was handled when it was
+// raised, which may be the caller's.
+static bool read_exception_attribute(Recording& recording, PyBaseExceptionObject* exception, PyObject* name) {
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  PyObject* const arguments = exception->args;
+  if (is("args") && arguments != nullptr && !is_pinned(recording, arguments) &&
+      !is_of_call(recording, arguments))
+    make_fresh(recording, arguments);
+  if (!is("__context__")) return true;
+  const bool is_of_run = exception->context != nullptr && is_fresh(recording, exception->context);
+  return is_of_run || read_handled_exception(recording);
 }
 
 // Bound methods lead to a function and an object. What a method lacks is the function's, and so is its
@@ -188,7 +200,11 @@ static bool read_function_attribute(Recording& recording, PyObject* object, PyOb
     make_fresh(recording, dict.get());
     return true;
   }
-  if (is_fresh(recording, object)) return true;
+  if (is_fresh(recording, object)) {
+    // Taken over from the globals when it was made.
+    static PyObject* const name_of_module = PyUnicode_InternFromString("__name__");
+    return !is("__module__") || read_dict_item(recording, function->func_globals, name_of_module);
+  }
   if (is("__name__")) read_field(recording, object, &function->func_name, "__name__");
   if (is("__qualname__")) read_field(recording, object, &function->func_qualname, "__qualname__");
   if (is("__module__")) read_field(recording, object, &function->func_module, "__module__");
@@ -305,6 +321,8 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
     if (value) pin(recording, value.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;
   }
+  if (PyContextToken_CheckExact(owner) && is_fresh(recording, owner) && is("old_value"))
+    return read_old_value(recording, owner);
   // __dict__ and __class__ are what the guard on the object covers.
   if (is_fresh(recording, owner) && is("__dict__")) {
     auto dict = Ref<>::steal(PyObject_GenericGetDict(owner, nullptr));
@@ -320,6 +338,23 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
               std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + Py_TYPE(owner)->tp_name);
 }
 
+// staticmethod, classmethod and property take over what the function that they are made of says of itself.
+static bool read_taken_over(Recording& recording, PyObject* wrapper, PyObject* name) {
+  const bool is_property = Py_IS_TYPE(wrapper, &PyProperty_Type);
+  if (!is_property && !Py_IS_TYPE(wrapper, &PyStaticMethod_Type) && !Py_IS_TYPE(wrapper, &PyClassMethod_Type))
+    return true;
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  const auto function = Ref<>::steal(PyObject_GetAttrString(wrapper, is_property ? "fget" : "__func__"));
+  if (!function) return false;
+  if (function.get() == Py_None) return true;
+  for (const char* taken : {"__name__", "__qualname__", "__module__", "__doc__"}) {
+    const auto key = Ref<>::steal(PyUnicode_InternFromString(taken));
+    if (!key) return false;
+    if ((is(taken) || is("__dict__")) && !read_attribute(recording, function.get(), key.get())) return false;
+  }
+  return true;
+}
+
 // The lookup of object.__getattribute__, each step guarded. Class attributes are covered by the version of
 // the class.
 bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* name) {
@@ -329,6 +364,7 @@ bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* na
     return stop(recording, BreakCode::kUnguardable,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a " + type->tp_name);
   }
+  if (is_fresh(recording, owner) && !read_taken_over(recording, owner, name)) return false;
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type != nullptr) {
     if (!pin_class_attribute(recording, type, on_type, name)) return false;

@@ -18,7 +18,8 @@ bool read_behaviour(Recording& recording, PyObject* object) {
   return read_type(recording, Py_TYPE(object));
 }
 
-// The class alone: a list stays one whatever it holds.
+// The class alone: a list stays one whatever it holds. Where an object comes from that no guard leads to (the
+// node of autograd's that a tracer shows), another call may have one of another class.
 static bool read_kind_of(Recording& recording, PyObject* object) {
   if (is_constant(object) || never_changes(recording, object)) return true;
   const bool may_change = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE &&
@@ -26,7 +27,10 @@ static bool read_kind_of(Recording& recording, PyObject* object) {
   if (PyType_Check(object) || PyModule_Check(object) || recording.domain.is_tensor(object) ||
       cpython::is_type_alias(object))
     return read_contents(recording, object);
-  if (!may_change) return true;
+  if (!may_change)
+    return is_known(recording, object) ||
+           stop(recording, BreakCode::kUnguardable,
+                std::string("the class of an object of unknown origin (") + Py_TYPE(object)->tp_name + ")");
   return reads_freely(recording, object) ? read_type(recording, Py_TYPE(object))
                                          : read_object(recording, object);
 }

@@ -20,22 +20,32 @@ class ContextWrites {
   void note(PyObject* variable, Ref<> value) {
     if (!has(variable)) set_.push_back({Ref<>::share(variable), std::move(value)});
   }
-  // Whether captured code has set it: what it holds is none of the caller's doing.
+  // Whether captured code has set it and not set it back: what it holds is none of the caller's doing.
+  bool holds_captured(PyObject* variable) const {
+    return std::any_of(set_.begin(), set_.end(),
+                       [&](const Set& each) { return each.variable.get() == variable && !is_undone(each); });
+  }
+  // What the variable held before captured code set it, or nullptr. Asked only for one that was set.
+  PyObject* held_before(PyObject* variable) const {
+    const auto found = std::find_if(set_.begin(), set_.end(),
+                                    [&](const Set& each) { return each.variable.get() == variable; });
+    return found != set_.end() ? found->value.get() : nullptr;
+  }
   bool has(PyObject* variable) const {
     return std::any_of(set_.begin(), set_.end(),
                        [&](const Set& each) { return each.variable.get() == variable; });
   }
   // Whether all of them hold what they held at first.
-  bool are_undone() const {
-    return std::all_of(set_.begin(), set_.end(), [](const Set& each) {
-      return read_context_variable(each.variable.get()).get() == each.value.get();
-    });
-  }
+  bool are_undone() const { return std::all_of(set_.begin(), set_.end(), is_undone); }
 
  private:
   struct Set {
     Ref<> variable, value;
   };
+  static bool is_undone(const Set& each) {
+    return read_context_variable(each.variable.get()).get() == each.value.get();
+  }
+
   std::vector<Set> set_;
 };
 

@@ -283,35 +283,6 @@ bool read_setting(Recording& recording, PyObject* function) {
   return true;
 }
 
-// A forward that every run makes by itself finds the caller's context.
-static bool is_captured_for_good(Recording& recording) {
-  return recording.following == 0 ||
-         stop(recording, recording.followed_reason, "a context variable is set around its forward");
-}
-
-bool before_context_read(Recording& recording, PyObject* variable) {
-  if (is_fresh(recording, variable)) return true;  // nobody has set it
-  if (recording.context_writes.has(variable)) return is_captured_for_good(recording);
-  if (!is_pinned(recording, variable))
-    return stop(recording, BreakCode::kUnguardable, "a context variable of unknown origin");
-  const Ref<> value = read_context_variable(variable);
-  if (value) pin(recording, value.get(), {Origin::attribute, variable, text("get()")});
-  recording.guards.add(ContextVariableGuard{variable, expect(value.get())}, variable);
-  return true;
-}
-
-bool before_context_write(Recording& recording, PyObject* variable, PyObject* token) {
-  // A token of the caller's belongs to the caller's context.
-  if (token != nullptr && !is_fresh(recording, token))
-    return stop(recording, BreakCode::kUnguardable, "a context variable that the caller has set is set back");
-  if (is_fresh(recording, variable)) return true;
-  if (!is_pinned(recording, variable))
-    return stop(recording, BreakCode::kUnguardable, "a context variable of unknown origin");
-  if (!is_captured_for_good(recording)) return false;
-  recording.context_writes.note(variable, read_context_variable(variable));
-  return true;
-}
-
 // A NumPy function of numbers, such as numpy.sqrt(64). With arrays it may do anything.
 bool before_number_function(Recording& recording, PyObject* function, PyObject* const* arguments,
                             Py_ssize_t count) {

@@ -11,9 +11,6 @@ bool before_number_function(Recording& recording, PyObject* function, PyObject* 
                             Py_ssize_t count);
 bool read_registry(Recording& recording);
 bool read_setting(Recording& recording, PyObject* function);
-bool before_context_read(Recording& recording, PyObject* variable);
-// `token`: it is set back; nullptr: it is set.
-bool before_context_write(Recording& recording, PyObject* variable, PyObject* token);
 bool read_reduced(Recording& recording, PyObject* object);
 bool before_subscript(Recording& recording, PyObject* container, PyObject* key);
 bool before_partial(Recording& recording, PyObject* partial, PyObject* const* arguments, Py_ssize_t count);

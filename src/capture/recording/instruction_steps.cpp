@@ -255,8 +255,10 @@ bool end_handler(const InstructionAt& at) {
 // journaled.
 bool raise(const InstructionAt& at) {
   if (at.argument() == 0) {  // the one that is handled, again
-    return handles_own_exception(at.recording) ||
-           stop(at.recording, BreakCode::kException, "an exception that was handled before is raised again");
+    if (!handles_own_exception(at.recording))
+      return stop(at.recording, BreakCode::kException,
+                  "an exception that was handled before is raised again");
+    return Ref<>::steal(PyErr_GetHandledException()) || read_handled_exception(at.recording);
   }
   for (int i = 1; i <= at.argument(); i++) {
     if (!is_own_exception(at, i)) return false;

@@ -8,6 +8,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/context_managers.h"
+#include "capture/recording/context_variables.h"
 #include "capture/recording/format_fields.h"
 #include "capture/recording/identities.h"
 #include "capture/recording/indirect_calls.h"
@@ -95,9 +96,7 @@ bool before_in_place_call(Recording& recording, PyObject* left, PyObject* right,
 bool before_type_question(Recording& recording, const Arguments& all) {
   if (all.size() != 1) return stop(recording, BreakCode::kUnknownFunction, "type() with three arguments");
   if (is_fresh(recording, all[0])) return true;
-  if (!never_changes(recording, all[0]) && !recording.domain.is_tensor(all[0]) &&
-      !read_argument(recording, all[0], Sight::kind))
-    return false;
+  if (!read_argument(recording, all[0], Sight::kind)) return false;
   pin(recording, reinterpret_cast<PyObject*>(Py_TYPE(all[0])), {Origin::type_of, all[0], {}});
   return true;
 }
@@ -198,8 +197,8 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
     case NativeEffect::resets_context:
       if (all.size() != 2 || recording.keywords != 0)
         return stop(recording, BreakCode::kUnknownFunction, text_of_call(function));
-      return before_context_write(recording, all[0],
-                                  known.effect == NativeEffect::resets_context ? all[1] : nullptr);
+      return known.effect == NativeEffect::resets_context ? before_context_reset(recording, all[0], all[1])
+                                                          : before_context_set(recording, all[0], all[1]);
     case NativeEffect::asks_context:
       return all.empty() || before_context_read(recording, all[0]);
     case NativeEffect::draws:

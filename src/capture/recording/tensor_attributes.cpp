@@ -81,6 +81,7 @@ bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* nam
     return stop(recording, BreakCode::kReadsMemory,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
   }
+  look_at(recording, tensor);  // it may get another class
   return read_type(recording, type) && pin_class_attribute(recording, type, on_type, name);
 }
 
