@@ -9,6 +9,7 @@
 #include "capture/interpreter/gadget.h"
 #include "capture/no_tensors.h"
 #include "capture/policy/native_table.h"
+#include "capture/recording/random_breaks.h"
 #include "capture/session/callee_captures.h"
 
 namespace stator {
@@ -48,9 +49,11 @@ PyObject* statistics(PyObject*, PyObject*) {
   return result.release();
 }
 
-PyObject* capture_everything(PyObject*, PyObject* on) {
-  const int truth = PyObject_IsTrue(on);
-  if (truth < 0) return nullptr;
+PyObject* capture_everything(PyObject*, PyObject* arguments) {
+  int truth = 0;
+  RandomBreaks breaks;
+  if (!PyArg_ParseTuple(arguments, "p|II", &truth, &breaks.one_in, &breaks.seed)) return nullptr;
+  random_breaks = truth != 0 ? breaks : RandomBreaks{};
   // Never freed: a thread may be in the middle of it.
   static CalleeCaptures* const captures =
       new CalleeCaptures(no_tensors(), CaptureOptions{}, /*limit=*/3, /*every=*/true);
@@ -85,9 +88,9 @@ PyObject* reset_statistics(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"interpret_everything", interpret_everything, METH_O,
      "interpret_everything(on)\n--\n\nInterprets every Python frame of every thread, or stops doing so."},
-    {"capture_everything", capture_everything, METH_O,
-     "capture_everything(on)\n--\n\nCaptures every function that is called, in every thread, or stops doing "
-     "so."},
+    {"capture_everything", capture_everything, METH_VARARGS,
+     "capture_everything(on, one_in=0, seed=0, /)\n--\n\nCaptures every function that is called, in every "
+     "thread, or stops doing so. Captures also break at one of so many instructions, drawn by the seed."},
     {"capture_statistics", capture_statistics, METH_NOARGS,
      "capture_statistics()\n--\n\nWhat became of the functions that were captured on their own."},
     {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},

@@ -50,7 +50,8 @@ def write_statistics() -> None:
 def take_over() -> None:
     """Interpret, or capture, whatever runs from now on."""
     if _settings[b"STATOR_MODE"] == b"capture":
-        capture.capture_everything(True)
+        one_in, seed = _settings[b"STATOR_BREAKS"].split()
+        capture.capture_everything(True, int(one_in), int(seed))
     else:
         capture.interpret_everything(True)
 
