@@ -50,6 +50,12 @@ bool is_table_iterator(const PyTypeObject* type) {
          name == "set_iterator" || is_reversed_table_iterator(type);
 }
 
+// Their position is counted from the end of the deque.
+bool is_deque_iterator(const PyTypeObject* type) {
+  const std::string_view name = type->tp_name;
+  return name == "_collections._deque_iterator" || name == "_collections._deque_reverse_iterator";
+}
+
 // Another iterator of that kind, at its beginning.
 Ref<> walk_again(PyObject* table, PyTypeObject* iterator) {
   const std::string_view name = iterator->tp_name;
@@ -72,6 +78,7 @@ bool describe_table_iterator(Description& description, size_t step, PyObject* it
   const Py_ssize_t size = in_order ? PyObject_Length(table) : 0;
   const Py_ssize_t left = PyObject_LengthHint(iterator, 0);
   if (!in_order || walks->used != size || left > size) return false;
+  description.note_walk(table);
   const size_t over = description.add(table);
   if (over == Description::kStopped) return false;
   const auto type = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(iterator)));
@@ -109,7 +116,9 @@ bool describe_walk(Description& description, size_t step, PyObject* iterator) {
     Recording& recording = description.recording;
     if (PyTuple_CheckExact(part) && !is_pinned(recording, part) && !is_of_call(recording, part))
       make_fresh(recording, part);
-    if (!description.add_part(parts, PyTuple_GET_ITEM(arguments, i))) return false;
+    description.note_walk(part);
+    if (description.is_written(part) && is_deque_iterator(type)) return false;
+    if (!description.add_part(parts, part)) return false;
   }
   size_t state = Description::kStopped;
   if (PyTuple_GET_SIZE(reduced.get()) == 3 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None) {

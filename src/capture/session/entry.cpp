@@ -259,8 +259,10 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
     if (!failure.untouched) show_line(failure.line);
     return nullptr;
   }
+  const bool iterators_first = effects_.write_iterators();
   if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
-      !effects_.apply(values.made, call.arguments))
+      (iterators_first && !rebuild_.make_last(values.made)) || !effects_.apply(values.made, call.arguments) ||
+      (!iterators_first && !rebuild_.make_last(values.made)))
     return nullptr;
   if (handled_behind_) {
     PyObject* const handled = values.made[*handled_behind_].get();
