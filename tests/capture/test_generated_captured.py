@@ -47,11 +47,13 @@ def outcomes(source: str, code: Any, captured: bool, seed: int) -> list[Outcome]
 
     found = []
     for _ in range(CALLS):
-        _capture.capture_everything(captured, ONE_IN[seed % len(ONE_IN)], seed)
+        _capture.break_at_random(ONE_IN[seed % len(ONE_IN)], seed)
+        _capture.capture_everything(captured)
         try:
             found.append(observe(whole, [3, 1, 2], formatted=False))
         finally:
             _capture.capture_everything(False)
+            _capture.break_at_random(0)
     return found
 
 

@@ -49,11 +49,16 @@ PyObject* statistics(PyObject*, PyObject*) {
   return result.release();
 }
 
-PyObject* capture_everything(PyObject*, PyObject* arguments) {
-  int truth = 0;
+PyObject* break_at_random(PyObject*, PyObject* arguments) {
   RandomBreaks breaks;
-  if (!PyArg_ParseTuple(arguments, "p|II", &truth, &breaks.one_in, &breaks.seed)) return nullptr;
-  random_breaks = truth != 0 ? breaks : RandomBreaks{};
+  if (!PyArg_ParseTuple(arguments, "I|I", &breaks.one_in, &breaks.seed)) return nullptr;
+  random_breaks = breaks;
+  Py_RETURN_NONE;
+}
+
+PyObject* capture_everything(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
   // Never freed: a thread may be in the middle of it.
   static CalleeCaptures* const captures =
       new CalleeCaptures(no_tensors(), CaptureOptions{}, /*limit=*/3, /*every=*/true);
@@ -88,9 +93,12 @@ PyObject* reset_statistics(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"interpret_everything", interpret_everything, METH_O,
      "interpret_everything(on)\n--\n\nInterprets every Python frame of every thread, or stops doing so."},
-    {"capture_everything", capture_everything, METH_VARARGS,
-     "capture_everything(on, one_in=0, seed=0, /)\n--\n\nCaptures every function that is called, in every "
-     "thread, or stops doing so. Captures also break at one of so many instructions, drawn by the seed."},
+    {"capture_everything", capture_everything, METH_O,
+     "capture_everything(on)\n--\n\nCaptures every function that is called, in every thread, or stops doing "
+     "so."},
+    {"break_at_random", break_at_random, METH_VARARGS,
+     "break_at_random(one_in, seed=0, /)\n--\n\nCaptures break at one of so many instructions, drawn by the "
+     "seed, beside those that are not captured; 0: at no others."},
     {"capture_statistics", capture_statistics, METH_NOARGS,
      "capture_statistics()\n--\n\nWhat became of the functions that were captured on their own."},
     {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},
