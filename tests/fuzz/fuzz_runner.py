@@ -153,7 +153,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--backend", default="native")
     parser.add_argument(
-        "--breaks", type=int, default=0, metavar="N", help="captures also break at one of N instructions, drawn"
+        "--breaks", type=int, default=0, metavar="N", help="captures break at one of N instructions as well"
     )
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
