@@ -159,3 +159,49 @@ def chained_and_global(x):
 
 
 SHARED = []
+
+
+@program
+def dict_keys_deleted_at_once(x):
+    d = {0: 0}
+    y = x * 2
+    it = iter(d.items())
+    next(it)
+    del d[0]
+    d[0] = 1
+    break_here(len(d))
+    try:
+        y = y + next(it)[1]
+    except RuntimeError as e:
+        OUT.append(str(e))
+    return y
+
+
+@program
+def older_dict_keys_deleted_at_once(x):
+    h = held(x)
+    h.d[0] = 0
+    h.d.pop(1, None)
+    y = x * 2
+    it = iter(h.d)
+    next(it)
+    del h.d[0]
+    h.d[0] = 1
+    break_here(len(h.d))
+    try:
+        y = y + next(it)
+    except RuntimeError as e:
+        OUT.append(str(e))
+    return y
+
+
+@program
+def dict_iterators_half_used(x):
+    d = {0: 0, 1: 1, 2: 2, 3: 3}
+    del d[0]
+    d[9] = 9
+    its = [iter(d), iter(d.items()), reversed(d), reversed(d.values())]
+    y = x + sum(next(its[0]) for _ in range(2)) + next(its[2])
+    d[1] = 7
+    break_here(len(its))
+    return y, [list(it) for it in its]
