@@ -61,6 +61,10 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         choices=("interpret", "capture"),
         help="interpret every frame, or capture every function, roll it back and serve it",
     )
+    parser.add_argument(
+        "--breaks", type=int, default=0, metavar="N", help="captures break at one of N instructions, drawn"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the breaks that are drawn")
     parser.add_argument("--selection", metavar="NAME", help="a fixed selection of modules: fast")
     parser.add_argument("-k", "--match", default="*", metavar="PATTERN", help="only tests such as '*.test_a'")
     parser.add_argument("--jobs", type=int, default=2, help="modules run at once")
@@ -112,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_this_process()
     session = Session(
         PlainRuns(python, options.plain_cache, options.match),
-        Under(capture.resolve(), options.mode) if capture else None,
+        Under(capture.resolve(), options.mode, options.breaks, options.seed) if capture else None,
         options.timeout,
         only_ending=not options.modules,
         tries=options.tries,

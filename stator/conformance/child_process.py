@@ -60,6 +60,9 @@ class Under:
 
     extension: Path
     mode: str = "interpret"
+    one_in: int = 0
+    """Captures break at one of so many instructions, 0: at none but those that are not captured."""
+    seed: int = 0
 
 
 def _environment(python: Python, directory: Path, under: Under | None) -> dict[str, str]:
@@ -76,6 +79,7 @@ def _environment(python: Python, directory: Path, under: Under | None) -> dict[s
         STATOR_STATISTICS=str(directory / "statistics"),
         STATOR_CAPTURE=str(under.extension) if under else "",
         STATOR_MODE=under.mode if under else "plain",
+        STATOR_BREAKS=f"{under.one_in} {under.seed}" if under else "0 0",
     )
     return environment
 

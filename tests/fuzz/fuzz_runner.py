@@ -1,6 +1,6 @@
 """tests/fuzz/fuzz_runner.py: runs generated programs eagerly and captured, and compares all that can be seen.
 
-    python tests/fuzz/fuzz_runner.py --programs 1000 --seed 0 --jobs 2 [--backend native]
+    python tests/fuzz/fuzz_runner.py --programs 1000 --seed 0 --jobs 2 [--backend native] [--breaks 8]
 
 Compared after each of several calls with changed inputs: result or exception (type, arguments, lines of the
 traceback), output, what the program wrote to its globals, and the states of the random generators. A program
@@ -62,10 +62,11 @@ def chain(error: BaseException | None) -> list[Any]:
     return found
 
 
-def outcomes(text: str, backend: str | None) -> tuple[list[Any], int]:
+def outcomes(text: str, backend: str | None, one_in: int = 0, seed: int = 0) -> tuple[list[Any], int]:
     """One outcome a call, and how many captures there are in the end."""
     import stator
     import torch
+    from stator import _capture
 
     names: dict[str, Any] = {"__name__": "generated"}
     exec(compile(text, FILE, "exec"), names)
@@ -74,6 +75,7 @@ def outcomes(text: str, backend: str | None) -> tuple[list[Any], int]:
         entry = stator.compile(entry, backend=backend)
     random.seed(3)
     torch.manual_seed(5)
+    _capture.break_at_random(one_in, seed)
     seen = []
     for call in range(CALLS):
         shape = (3, 4)
@@ -98,16 +100,17 @@ def outcomes(text: str, backend: str | None) -> tuple[list[Any], int]:
         if call == 1:
             box.value = 0.5
             names["WEIGHT"] = names["WEIGHT"] * 2
+    _capture.break_at_random(0)
     captures = len(stator.cache_entries(entry)) if backend is not None else 0
     return seen, captures
 
 
-def difference(seed: int, backend: str) -> tuple[str, int]:
+def difference(seed: int, backend: str, one_in: int = 0) -> tuple[str, int]:
     """Empty where nothing differs; and the number of captures."""
     text = source(seed)
     plain, _ = outcomes(text, None)
     try:
-        captured, captures = outcomes(text, backend)
+        captured, captures = outcomes(text, backend, one_in, seed)
     except BaseException as error:
         return f"seed {seed}\n{text}\n{''.join(traceback.format_exception(error))}", 0
     for call, (a, b) in enumerate(zip(plain, captured, strict=True)):
@@ -124,7 +127,7 @@ def difference(seed: int, backend: str) -> tuple[str, int]:
     return "", captures
 
 
-def chunk(seeds: list[int], backend: str) -> tuple[list[str], int]:
+def chunk(seeds: list[int], backend: str, one_in: int) -> tuple[list[str], int]:
     import torch._dynamo
 
     import stator
@@ -133,7 +136,7 @@ def chunk(seeds: list[int], backend: str) -> tuple[list[str], int]:
     torch.set_num_threads(1)
     found, captures = [], 0
     for seed in seeds:
-        text, made = difference(seed, backend)
+        text, made = difference(seed, backend, one_in)
         captures += made
         if text:
             found.append(text)
@@ -149,6 +152,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--backend", default="native")
+    parser.add_argument(
+        "--breaks", type=int, default=0, metavar="N", help="captures break at one of N instructions as well"
+    )
     parser.add_argument("--report", type=Path)
     options = parser.parse_args()
     seeds = list(range(options.seed, options.seed + options.programs))
@@ -159,7 +165,8 @@ def main() -> int:
     for start in range(0, len(chunks), options.jobs * 4):
         with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
             jobs = [
-                pool.submit(chunk, part, options.backend) for part in chunks[start : start + options.jobs * 4]
+                pool.submit(chunk, part, options.backend, options.breaks)
+                for part in chunks[start : start + options.jobs * 4]
             ]
             for job in jobs:
                 try:

@@ -35,3 +35,13 @@ def test_programs_through_torch_fx(start: int) -> None:
         text, _ = difference(seed, "eager")
         assert not text, text
         stator.reset()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("one_in", [4, 12])
+@pytest.mark.parametrize("start", range(6000, 6200, CHUNK))
+def test_programs_broken_at_drawn_instructions(start: int, one_in: int) -> None:
+    for seed in range(start, start + CHUNK):
+        text, _ = difference(seed, "native", one_in)
+        assert not text, text
+        stator.reset()

@@ -209,3 +209,51 @@ def test_a_large_argument_costs_nothing() -> None:
     for items in ([1] * 100_000, [None] * 5, Counting([1]), range(3)):
         compiled(x, items)
     assert captures(compiled) == 1
+
+
+def in_items(a: Any, b: Any) -> int:
+    return 3 if "eq" in a or "eq" in b else 1
+
+
+def by_length(a: Any, b: Any) -> int:
+    return 2 * len(a) + len(b)
+
+
+def by_loop(a: Any, b: Any) -> int:
+    return sum(2 for _ in a) + sum(1 for _ in b)
+
+
+def by_truth(a: Any, b: Any) -> int:
+    return 5 if a or b else 4
+
+
+def by_comparison(a: Any, b: Any) -> int:
+    return 5 if a == ("eq",) or b == ("eq",) else 4
+
+
+def by_text(a: Any, b: Any) -> int:
+    return len(f"{b}") * 100 + len(f"{a}")
+
+
+@pytest.mark.parametrize("reader", [in_items, by_length, by_loop, by_truth, by_comparison, by_text])
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_empty_tuples_are_arguments_of_their_own(
+    reader: Callable[[Any, Any], int], breaks: bool, nested: bool
+) -> None:
+    """There is one empty tuple in the process, for both arguments."""
+    break_here = stator.disable(lambda: None)
+
+    def function(x: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
+        x = x + 1
+        if breaks:
+            break_here()
+        a, b = (a[0], b[0]) if nested else (a, b)
+        return x * reader(a, b)
+
+    compiled = stator.compile(function, backend="native")
+    x = torch.ones(2)
+    for _ in range(2):
+        for a, b in [((), ()), ((), ("eq",)), (("eq",), ()), (("eq",), ("eq",)), ((), (1, 2))]:
+            given = ([a], [b]) if nested else (a, b)
+            assert torch.equal(compiled(x, *given), function(x, *given)), (a, b)

@@ -9,6 +9,7 @@
 #include "capture/interpreter/gadget.h"
 #include "capture/no_tensors.h"
 #include "capture/policy/native_table.h"
+#include "capture/recording/random_breaks.h"
 #include "capture/session/callee_captures.h"
 
 namespace stator {
@@ -46,6 +47,13 @@ PyObject* statistics(PyObject*, PyObject*) {
   }
   if (!ok || PyDict_SetItemString(result.get(), "handover_reasons", reasons.get()) < 0) return nullptr;
   return result.release();
+}
+
+PyObject* break_at_random(PyObject*, PyObject* arguments) {
+  RandomBreaks breaks;
+  if (!PyArg_ParseTuple(arguments, "I|I", &breaks.one_in, &breaks.seed)) return nullptr;
+  random_breaks = breaks;
+  Py_RETURN_NONE;
 }
 
 PyObject* capture_everything(PyObject*, PyObject* on) {
@@ -88,6 +96,9 @@ PyMethodDef functions[] = {
     {"capture_everything", capture_everything, METH_O,
      "capture_everything(on)\n--\n\nCaptures every function that is called, in every thread, or stops doing "
      "so."},
+    {"break_at_random", break_at_random, METH_VARARGS,
+     "break_at_random(one_in, seed=0, /)\n--\n\nCaptures break at one of so many instructions, drawn by the "
+     "seed, beside those that are not captured; 0: at no others."},
     {"capture_statistics", capture_statistics, METH_NOARGS,
      "capture_statistics()\n--\n\nWhat became of the functions that were captured on their own."},
     {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},

@@ -1,6 +1,8 @@
 // capture/guards/expected_value.cpp: a value that a capture read, and how it is known again.
 #include "capture/guards/expected_value.h"
 
+#include "capture/engine/interrupts.h"
+
 namespace stator {
 
 bool is_constant(PyObject* object) {
@@ -71,7 +73,7 @@ std::vector<ExpectedValue> expect_items(PyObject* container) {
 
 std::string utf8(PyObject* text) {
   const char* found = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (found == nullptr) PyErr_Clear();
+  if (found == nullptr) drop_error_but_interrupts();  // repr() looks for signals
   return found != nullptr ? found : "?";
 }
 

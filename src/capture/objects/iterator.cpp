@@ -35,8 +35,9 @@ void add_iterated(Recording& recording, PyObject* iterator, std::vector<PyObject
 // The beginning of CPython's iterators over dictionaries and sets, on every version.
 struct TableIterator {
   PyObject ob_base;
-  PyObject* table;  // nullptr at its end
-  Py_ssize_t used;  // items that it had
+  PyObject* table;    // nullptr at its end
+  Py_ssize_t used;    // items that it had
+  Py_ssize_t offset;  // of the next one among the entries, also those that were deleted
 };
 
 bool is_reversed_table_iterator(const PyTypeObject* type) {
@@ -49,6 +50,12 @@ bool is_table_iterator(const PyTypeObject* type) {
   const std::string_view name = type->tp_name;
   return name == "dict_keyiterator" || name == "dict_valueiterator" || name == "dict_itemiterator" ||
          name == "set_iterator" || is_reversed_table_iterator(type);
+}
+
+// Their position is counted from the end of the deque.
+bool is_deque_iterator(const PyTypeObject* type) {
+  const std::string_view name = type->tp_name;
+  return name == "_collections._deque_iterator" || name == "_collections._deque_reverse_iterator";
 }
 
 // Another iterator of that kind, at its beginning: as `dict` and `set` make it, whatever a class over them
@@ -68,6 +75,18 @@ Ref<> walk_again(PyObject* table, PyTypeObject* iterator) {
   return Ref<>::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), view.get()));
 }
 
+// An iterator that is moved forward by so many items would stand there as well: no item before it was deleted
+// or put in again since.
+bool stands_behind(const TableIterator* walks, Py_ssize_t given) {
+  if (!PyDict_CheckExact(walks->table)) return true;
+  const bool backward = is_reversed_table_iterator(Py_TYPE(walks));
+  PyObject *key, *value;
+  Py_ssize_t next = 0, passed = 0;
+  while (PyDict_Next(walks->table, &next, &key, &value))
+    passed += backward ? next - 1 > walks->offset : next <= walks->offset;
+  return passed == given;
+}
+
 bool describe_table_iterator(Description& description, size_t step, PyObject* iterator) {
   const auto* walks = reinterpret_cast<TableIterator*>(iterator);
   PyObject* table = walks->table;
@@ -76,7 +95,9 @@ bool describe_table_iterator(Description& description, size_t step, PyObject* it
       table != nullptr && (PyDict_CheckExact(table) || !is_fresh(description.recording, table));
   const Py_ssize_t size = in_order ? PyObject_Length(table) : 0;
   const Py_ssize_t left = PyObject_LengthHint(iterator, 0);
-  if (!in_order || walks->used != size || left > size) return false;
+  if (!in_order || description.is_written(table) || walks->used != size || left > size ||
+      !stands_behind(walks, size - left))
+    return false;
   const size_t over = description.add(table);
   if (over == Description::kStopped) return false;
   const auto type = Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(iterator)));
@@ -128,7 +149,9 @@ bool describe_walk(Description& description, size_t step, PyObject* iterator) {
     Recording& recording = description.recording;
     if (PyTuple_CheckExact(part) && !is_pinned(recording, part) && !is_of_call(recording, part))
       make_fresh(recording, part);
-    if (!description.add_part(parts, PyTuple_GET_ITEM(arguments, i))) return false;
+    description.note_walk(part);
+    if (description.is_written(part) && is_deque_iterator(type)) return false;
+    if (!description.add_part(parts, part)) return false;
   }
   size_t state = Description::kStopped;
   if (PyTuple_GET_SIZE(reduced.get()) == 3 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None) {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,16 @@ class Description {
   void make_whole(size_t step, Rebuild::Whole make);
   void fill(size_t step, Rebuild::Fill fill);
   void make_late(size_t step, Rebuild::Whole make) { rebuild_.late_.push_back({step, std::move(make)}); }
+  bool is_late(size_t step) const { return rebuild_.steps_[step].is_late; }
+  // An older object that the run writes to; all are named before anything is described. By now it is as it
+  // was.
+  void note_written(PyObject* target) { written_.insert(target); }
+  bool is_written(PyObject* object) const { return written_.count(object) != 0; }
+  // Of an iterator: what it goes through.
+  void note_walk(PyObject* through) {
+    walks_through_written_ = walks_through_written_ || is_written(through);
+  }
+  bool walks_through_written() const { return walks_through_written_; }
   // The number of this output of the tensor program.
   size_t add_output(PyObject* tensor);
   // Around the description of what is made late: from objects that are filled by then.
@@ -84,6 +95,8 @@ class Description {
   };
   std::vector<Open> open_;
   size_t late_depth_ = 0;
+  std::unordered_set<PyObject*> written_;
+  bool walks_through_written_ = false;
 };
 
 // The place of the part of the arguments that this object stands for, read or not; nullopt if it stands for

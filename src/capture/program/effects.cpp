@@ -18,6 +18,10 @@ bool Effects::collect(const Journal& journal, const Recording& recording) {
   return true;
 }
 
+void Effects::name_targets(Description& description) const {
+  for (const Effect& effect : effects_) description.note_written(effect.target);
+}
+
 bool Effects::describe(Description& description) {
   Recording& recording = description.recording;
   for (Effect& effect : effects_) {
@@ -31,10 +35,13 @@ bool Effects::describe(Description& description) {
       const size_t step = value ? description.add(value.get()) : FinalValues::kNothing;
       if (step == Description::kStopped) return false;
       effect.values.push_back(step);
+      write_iterators_ = write_iterators_ || (value && description.is_late(step));
     }
     effect.finals.clear();
   }
-  return true;
+  return !write_iterators_ || !description.walks_through_written() ||
+         stop(recording, BreakCode::kUnguardable,
+              "an iterator over what is written, which is written itself");
 }
 
 bool Effects::apply(const std::vector<Ref<>>& values, PyObject* const* arguments) const {

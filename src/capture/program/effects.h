@@ -38,11 +38,14 @@ class Effects {
   bool collect(const Journal& journal, const Recording& recording);
   // One write; asked for by what was noted of the object (Written::collect).
   void add(PyObject* target, std::vector<Ref<>> finals, Apply apply);
+  void name_targets(Description& description) const;  // before anything is described
   // False: stopped.
   bool describe(Description& description);
   // False with an error set. `values` are those that the rebuild made.
   bool apply(const std::vector<Ref<>>& values, PyObject* const* arguments) const;
   size_t size() const { return effects_.size(); }
+  // An iterator is written, which must be made before.
+  bool write_iterators() const { return write_iterators_; }
 
  private:
   struct Effect {
@@ -54,6 +57,7 @@ class Effects {
   };
 
   std::vector<Effect> effects_;
+  bool write_iterators_ = false;
 };
 
 }  // namespace stator

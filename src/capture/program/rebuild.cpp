@@ -24,6 +24,10 @@ bool Rebuild::make(const std::vector<Ref<>>& tensors, PyObject* const* arguments
   for (const auto& [instance, attributes] : attributed_) {
     if (PyObject_GenericSetDict(values[instance].get(), values[attributes].get(), nullptr) < 0) return false;
   }
+  return true;
+}
+
+bool Rebuild::make_last(Values& values) const {
   for (const auto& [step, make_late] : late_) {
     values[step] = make_late(values);
     if (!values[step]) return false;

@@ -4,7 +4,8 @@
 // Each object is a step. What it takes to make one is said once by its kind (capture/objects/) through a
 // Description, as functions for the passes in which make() goes over the steps: an object that may contain
 // itself is begun empty and filled when all are there, one that never changes is made whole of its parts,
-// and iterators come last, when what they walk through is complete.
+// and iterators come last, when what they walk through is complete: also what the run writes to older
+// objects.
 #ifndef STATOR_CAPTURE_PROGRAM_REBUILD_H
 #define STATOR_CAPTURE_PROGRAM_REBUILD_H
 
@@ -32,8 +33,9 @@ class Rebuild {
   // False with an error set.
   using Fill = std::function<bool(PyObject* begun, const Values& values)>;
 
-  // Makes every object. False with an error set.
+  // Makes every object but those that come last. False with an error set.
   bool make(const std::vector<Ref<>>& tensors, PyObject* const* arguments, Values& values) const;
+  bool make_last(Values& values) const;
 
  private:
   friend class Description;

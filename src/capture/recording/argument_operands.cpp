@@ -5,10 +5,13 @@
 #include "capture/recording/argument_operands.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "capture/bytecode/arguments.h"
 #include "capture/cpython/exported.h"
+#include "capture/cpython/traits.h"
 #include "capture/recording/argument_reads.h"
+#include "capture/recording/capture_stop.h"
 #include "capture/recording/unread_holders.h"
 #include "capture/recording/unread_value.h"
 
@@ -23,6 +26,20 @@ bool read_top(Recording& recording, PyObject** sp, int count) {
     if (!read_fully(recording, sp[-i])) return false;
   }
   return true;
+}
+
+// Code, and a closure with its cells, are known where the same capture loaded them. `attributes`: the bits of
+// those that the function is given, the closure being the topmost.
+bool makes_known_function(Recording& recording, PyObject** sp, int attributes) {
+  constexpr int kClosure = 8;
+  const int count = 1 + std::popcount(static_cast<unsigned>(attributes));
+  const auto known = [](PyObject* value) { return !is_unread(value); };
+  bool all = std::all_of(sp - count, sp, known);
+  if (all && (attributes & kClosure) != 0) {
+    PyObject** const cells = PySequence_Fast_ITEMS(sp[-2]);
+    all = std::all_of(cells, cells + PyTuple_GET_SIZE(sp[-2]), known);
+  }
+  return all || stop(recording, BreakCode::kUnguardable, "a function is made of what lay on the stack");
 }
 
 // A local that was read before is put into its place at once.
@@ -108,9 +125,11 @@ bool read_operands(Recording& recording, const Instruction& instruction, Frame* 
     case DELETE_DEREF:
     case STORE_GLOBAL:
     case STORE_DEREF:
-    case MAKE_FUNCTION:
-    case SET_FUNCTION_ATTRIBUTE:
       return true;
+    case MAKE_FUNCTION:
+      return makes_known_function(recording, sp, cpython::kMakeFunctionHasFlags ? argument & 15 : 0);
+    case SET_FUNCTION_ATTRIBUTE:
+      return makes_known_function(recording, sp, argument);
     // They end the capture.
     case LOAD_NAME:
     case STORE_NAME:

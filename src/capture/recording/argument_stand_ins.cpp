@@ -317,7 +317,13 @@ bool stand_for(Recording& recording, Argument& argument) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "no stand-in for an argument");
     return false;
   }
-  recording.arguments.by_stand_in.emplace(argument.stands.get(), &argument);
+  // There is one empty tuple in the process: it would stand for this argument, others and constants at once.
+  const bool is_shared = PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 0;
+  if (is_shared) {
+    argument.length = 0;
+  } else {
+    recording.arguments.by_stand_in.emplace(argument.stands.get(), &argument);
+  }
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/instruction_steps.h"
 #include "capture/recording/paused_capture.h"
+#include "capture/recording/random_breaks.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/results.h"
 #include "capture/recording/symbols.h"
@@ -34,6 +35,8 @@ bool before_instruction(Recording& recording, const Instruction& instruction, Fr
     return stop(recording, BreakCode::kSymbolicNumber,
                 "a function with a cache writes to an object that existed before");
   if (!note_place(recording, instruction, frame, sp)) return false;
+  if (random_breaks.one_in != 0 && random_breaks.is_at(frame, instruction)) [[unlikely]]
+    return stop(recording, BreakCode::kOpcode, "drawn");
   if (!recording.cached.kept.empty() && frame == recording.first_frame &&
       instruction.opcode == Opcode::RETURN_VALUE && !recording.cached.are_as_given(sp[-1]))
     return stop(recording, BreakCode::kSymbolicNumber,

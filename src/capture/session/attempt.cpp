@@ -312,6 +312,7 @@ bool CaptureAttempt::keeps_finalizers() {
 bool CaptureAttempt::describe_results() {
   std::vector<PyObject*> outputs;
   Description description(entry_->rebuild_, recording_, outputs);
+  entry_->effects_.name_targets(description);
   bool described = keeps_finalizers();
   if (described && recording_.end.reached) {
     const bool has_frame = call_.place != nullptr || options_.by_structure;

@@ -5,6 +5,7 @@
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
+#include "capture/engine/interrupts.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/mark.h"
@@ -227,7 +228,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
     default:
       break;
   }
-  PyErr_Clear();
+  drop_error_but_interrupts();
   return false;
 }
 
@@ -362,7 +363,7 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
       default:
         break;
     }
-    PyErr_Clear();
+    drop_error_but_interrupts();
     return Answer::none;
   } catch (const std::exception&) {
     return Answer::none;

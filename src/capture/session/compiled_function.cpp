@@ -9,6 +9,7 @@
 #include "capture/cpython/frame.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
+#include "capture/engine/interrupts.h"
 #include "capture/engine/other_engine.h"
 #include "capture/no_tensors.h"
 #include "capture/session/call_settings.h"
@@ -155,6 +156,7 @@ PyObject* call_natively(const CompiledFunction& self, PyObject* const* arguments
 // After a program of a capture failed and left nothing behind.
 PyObject* call_plainly(const CompiledFunction& self, PyObject* const* arguments, size_t flags,
                        PyObject* keywords, bool backend_raised) {
+  if (is_interrupted()) return nullptr;
   const Ref<> error = take_error();
   const bool outer = std::exchange(thread_context.plain, true);
   PyObject* result = PyObject_Vectorcall(self.function, arguments, flags, keywords);
@@ -174,6 +176,7 @@ void tell_of_callee(PyObject* hook, PyObject* function, PyObject* given) {
   const auto owned = Ref<>::steal(given);
   const auto told =
       Ref<>::steal(owned ? PyObject_CallFunctionObjArgs(hook, function, owned.get(), nullptr) : nullptr);
+  if (!told && is_interrupted()) return drop_error_but_interrupts();
   if (!told) PyErr_WriteUnraisable(function);
 }
 

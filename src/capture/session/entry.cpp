@@ -7,6 +7,7 @@
 #include "capture/cpython/finalizers.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
+#include "capture/engine/interrupts.h"
 #include "capture/session/attempt.h"
 #include "capture/session/capturing_threads.h"
 #include "capture/session/plain_scope.h"
@@ -19,7 +20,7 @@ static bool was_refused(const Domain& domain, const CaptureOptions& options) {
   PyErr_Fetch(&type, &value, &traceback);
   const bool refused = !domain.takes_values(options.backend);
   PyErr_Restore(type, value, traceback);
-  if (refused) PyErr_Clear();
+  if (refused) drop_error_but_interrupts();
   return refused;
 }
 
@@ -108,6 +109,7 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
     const bool takes_values = domain.takes_values(options.backend);
     if (auto entry = capture_until(domain, function, call, options, by_identity, other_answer, true, why))
       return entry;
+    if (is_interrupted()) return nullptr;
     if (takes_values && was_refused(domain, options)) return capture(domain, function, call, options, why);
     PyErr_Clear();
   }
@@ -257,8 +259,10 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
     if (!failure.untouched) show_line(failure.line);
     return nullptr;
   }
+  const bool iterators_first = effects_.write_iterators();
   if (!rebuild_.make(values.outputs, call.arguments, values.made) ||
-      !effects_.apply(values.made, call.arguments))
+      (iterators_first && !rebuild_.make_last(values.made)) || !effects_.apply(values.made, call.arguments) ||
+      (!iterators_first && !rebuild_.make_last(values.made)))
     return nullptr;
   if (handled_behind_) {
     PyObject* const handled = values.made[*handled_behind_].get();

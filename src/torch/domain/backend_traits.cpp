@@ -3,6 +3,7 @@
 
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/ref.h"
+#include "capture/engine/interrupts.h"
 
 namespace stator {
 
@@ -17,11 +18,11 @@ BackendTraits BackendTraits::of(PyObject* backend) {
   if (is_engines_own) return {.runs_python = true, .changes_tensors = true, .reads_values = true};
   const Ref<> ask = module_attribute("stator.backends.traits", "takes_reads");
   const auto reads = Ref<>::steal(ask ? PyObject_CallOneArg(ask.get(), backend) : nullptr);
-  if (!reads) PyErr_Clear();
+  if (!reads) drop_error_but_interrupts();
   const bool reads_values = reads.get() == Py_True;
   const auto traits = Ref<>::steal(PyObject_GetAttrString(backend, "stator_traits"));
   if (!traits) {
-    PyErr_Clear();
+    drop_error_but_interrupts();
     return {.reads_values = reads_values};
   }
   return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors"), reads_values};

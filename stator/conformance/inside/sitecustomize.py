@@ -50,6 +50,9 @@ def write_statistics() -> None:
 def take_over() -> None:
     """Interpret, or capture, whatever runs from now on."""
     if _settings[b"STATOR_MODE"] == b"capture":
+        one_in, seed = map(int, _settings[b"STATOR_BREAKS"].split())
+        if one_in:
+            capture.break_at_random(one_in, seed)
         capture.capture_everything(True)
     else:
         capture.interpret_everything(True)
