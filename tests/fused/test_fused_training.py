@@ -140,6 +140,27 @@ def test_dropout_draws_as_eager_code_does() -> None:
     check_training(nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.3), nn.ReLU(), nn.Dropout(0.5)), leaf(6, 8))
 
 
+@pytest.mark.parametrize(
+    "drop",
+    [
+        lambda x: F.dropout(x, 0.5),
+        lambda x: F.dropout(x * 1, 0.5, inplace=True),
+        lambda x: F.dropout(x, 1.0) + F.dropout(x, 0.0),
+        lambda x: F.dropout2d(x, 0.5),
+    ],
+)
+def test_dropout_draws_in_the_order_of_memory(drop: Callable[..., Any]) -> None:
+    """Inside of a level of torch.func masks are drawn in the order of dimensions."""
+    for layout in ((0, 1, 2, 3), (1, 0, 3, 2), (0, 2, 3, 1)):
+        check_training(lambda x, layout=layout: drop((x * 2).permute(layout)).tanh(), leaf(3, 4, 5, 6))
+
+
+def test_networks_that_drop_inside_are_left_to_native() -> None:
+    check_training(lambda x: F.alpha_dropout(x.t() * 1, 0.5, training=True), leaf(4, 6), compiles=False)
+    check_training(nn.LSTM(4, 5, 2, batch_first=True, dropout=0.5), leaf(2, 3, 4), compiles=False)
+    check_training(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True), leaf(2, 5, 8))
+
+
 def test_statistics_of_batch_norm() -> None:
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Conv2d(4, 2, 3))
     check_training(model, leaf(2, 3, 8, 8))

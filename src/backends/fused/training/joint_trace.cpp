@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backends/fused/training/dropout_step.h"
 #include "core/ir/effects.h"
 #include "core/pass/alias_facts.h"
 #include "core/pass/graph_copier.h"
@@ -136,7 +137,10 @@ class Tracing {
       wrappers_.push_back(wrapper);
       input_values_.push_back(session_.value_of(tracer));
     }
-    const native::Program program(graph_);
+    std::vector<native::Scheduled> schedule = native::in_order(graph_);
+    for (native::Scheduled& scheduled : schedule)
+      scheduled.step = make_dropout_step(graph_, graph_.nodes()[scheduled.node]);
+    const native::Program program(graph_, std::move(schedule));
     const std::vector<c10::IValue> values = program.run(wrappers_, bindings_);
     for (size_t i = 0; i < wrappers_.size(); ++i) {
       if (wrappers_[i].requires_grad() != inputs_[i].requires_grad())
