@@ -531,6 +531,11 @@ def test_what_is_left_to_native(name: str) -> None:
     check_training(function, *inputs, compiles=False)
 
 
+@pytest.mark.parametrize("read", [lambda x, m: x[m], torch.masked_select, lambda x, m: (x * 2)[m]])
+def test_results_whose_size_only_a_run_knows(read: Callable[..., Any]) -> None:
+    check_training(read, leaf(4, 6), torch.rand(4, 6) > 0.5, compiles=False)
+
+
 def test_a_step_as_one_graph_is_left_to_native() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

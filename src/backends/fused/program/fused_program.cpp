@@ -108,7 +108,9 @@ bool records_no_gradient(const ir::Graph& graph, const ir::Node& node) {
   if (!ir::effects_of(graph, node).repeatable()) return false;
   for (ir::ValueId id : ir::Graph::outputs(node)) {
     const ir::Value& value = graph.value(id);
-    if (value.requires_grad() || value.alias != ir::AliasKind::kFresh) return false;
+    // Of a result that only a run knows, nothing is known.
+    const bool is_known = value.is_tensor() || value.kind == ir::ValueKind::kNone;
+    if (!is_known || value.requires_grad() || value.alias != ir::AliasKind::kFresh) return false;
   }
   return true;
 }
