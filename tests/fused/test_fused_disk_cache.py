@@ -208,7 +208,7 @@ def test_files_that_a_process_left_in_the_middle_go(folder: Path) -> None:
     old.touch()
     new.touch()
     os.utime(old, (time.time() - 2 * disk_cache.STALE_SECONDS,) * 2)
-    cache().put(NAME, CODE)
+    DiskCache(str(folder)).put(NAME, CODE)
     assert not old.exists()
     assert new.exists()
 

@@ -9,6 +9,7 @@ it were not there, and is written anew. Nothing here raises: without a cache, ke
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import hmac
 import logging
@@ -129,7 +130,12 @@ def user_cache() -> DiskCache | None:
         return None
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = os.environ.get("STATOR_CACHE_DIR") or os.path.join(home, "stator", "kernels")
-    return DiskCache(folder) if os.path.isabs(folder) else None
+    return _cache_in(folder) if os.path.isabs(folder) else None
+
+
+@functools.cache
+def _cache_in(folder: str) -> DiskCache:
+    return DiskCache(folder)
 
 
 def _digest(secret: bytes, name: bytes, code: bytes) -> bytes:

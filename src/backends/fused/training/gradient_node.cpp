@@ -37,6 +37,15 @@ bool is_observed(autograd::Node& node) {
   return found != asked->end() && found->second.captures_;
 }
 
+// Whether the engine calls this node in its present run: nobody asked for certain gradients alone, or they
+// are behind it.
+bool is_called(autograd::Node& node) {
+  const auto* asked = autograd::get_current_graph_task_exec_info();
+  if (!asked || asked->empty()) return true;
+  const auto found = asked->find(&node);
+  return found != asked->end() && found->second.needed_;
+}
+
 // A result where the way back ends, for one run of the engine.
 struct WayEnd {
   bool is_closed = true;
@@ -141,10 +150,12 @@ autograd::variable_list GradientNode::pass_on(std::span<const size_t> at, autogr
   for (size_t i = 0; i < at.size(); ++i) all[at[i]] = std::move(gradients[i]);
   autograd::variable_list found = of_native_run(all, wanted);
   const size_t inputs = graph_->trace().differentiable.size();
-  autograd::variable_list& sums = taken().of_inputs;
-  sums.resize(inputs);
-  for (size_t i = 0; i < inputs; ++i) {
-    if (found[i].defined()) sums[i] = sums[i].defined() ? sums[i] + found[i] : found[i];
+  if (is_called(*this)) {
+    autograd::variable_list& sums = taken().of_inputs;
+    sums.resize(inputs);
+    for (size_t i = 0; i < inputs; ++i) {
+      if (found[i].defined()) sums[i] = sums[i].defined() ? sums[i] + found[i] : found[i];
+    }
   }
   return {found.begin() + static_cast<long>(inputs), found.end()};
 }
