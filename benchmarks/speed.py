@@ -11,7 +11,7 @@ backward; the difference is that of the gradients, from the same random numbers 
 
 Each cell is the best of several rounds, in ms a call; rounds of all backends take turns, so a busy machine is
 unfair to none. With one thread it is the thread's processor time: other work on the machine does not count.
-Compile times are of the first call, capture included, caches of torch's empty: seconds that passed, and
+Compile times are of the first call, capture included, caches on disk empty: seconds that passed, and
 seconds of processor time of this process (Inductor's compilers are others).
 """
 
@@ -200,6 +200,7 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory() as cache:
         environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+        environ["STATOR_CACHE"] = "0"
         for threads in options.threads:
             torch.set_num_threads(threads)
             for name in options.cases:

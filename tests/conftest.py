@@ -7,6 +7,8 @@ import pytest
 
 # Read when the first graph is captured, in this process and in those that tests start.
 os.environ.setdefault("STATOR_VERIFY", "1")
+# Kernels are compiled by the tests, not found on disk.
+os.environ.setdefault("STATOR_CACHE", "0")
 
 NO_META = "torch 2.11 has no meta function for this operator: the capture breaks there"
 BY_SIZE = "torch 2.11 asks for the size as a number: one capture for each"

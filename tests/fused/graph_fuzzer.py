@@ -191,6 +191,9 @@ def main() -> int:
         if text:
             failed += 1
             print(f"seed {seed}: {text}", flush=True)
+        done = seed - options.start + 1
+        if done % 1000 == 0:
+            print(f"{done} programs, {failed} differ", file=sys.stderr, flush=True)
     print(f"{options.count} programs, {failed} differ")
     return failed != 0
 

@@ -54,6 +54,14 @@ def test_what_llvm_refuses_runs_natively(monkeypatch: pytest.MonkeyPatch) -> Non
         assert torch.equal(stator.compile(lambda x: x * 3.25 + 1, backend="fused")(x), x * 3.25 + 1)
 
 
+@pytest.mark.parametrize("needs", [False, True])
+def test_no_memory_is_torchs_error(needs: bool) -> None:
+    stator.reset()
+    call = stator.compile(lambda x: x.expand(1 << 46) * 2, backend="fused")
+    with pytest.raises(RuntimeError, match="can't allocate memory"):
+        call(torch.ones(1, requires_grad=needs))
+
+
 def test_options_are_refused() -> None:
     with pytest.raises(TypeError, match="takes no mode"):
         stator.compile(torch.sin, backend="fused", mode="max-autotune")

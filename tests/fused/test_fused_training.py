@@ -140,6 +140,27 @@ def test_dropout_draws_as_eager_code_does() -> None:
     check_training(nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.3), nn.ReLU(), nn.Dropout(0.5)), leaf(6, 8))
 
 
+@pytest.mark.parametrize(
+    "drop",
+    [
+        lambda x: F.dropout(x, 0.5),
+        lambda x: F.dropout(x * 1, 0.5, inplace=True),
+        lambda x: F.dropout(x, 1.0) + F.dropout(x, 0.0),
+        lambda x: F.dropout2d(x, 0.5),
+    ],
+)
+def test_dropout_draws_in_the_order_of_memory(drop: Callable[..., Any]) -> None:
+    """Inside of a level of torch.func masks are drawn in the order of dimensions."""
+    for layout in ((0, 1, 2, 3), (1, 0, 3, 2), (0, 2, 3, 1)):
+        check_training(lambda x, layout=layout: drop((x * 2).permute(layout)).tanh(), leaf(3, 4, 5, 6))
+
+
+def test_networks_that_drop_inside_are_left_to_native() -> None:
+    check_training(lambda x: F.alpha_dropout(x.t() * 1, 0.5, training=True), leaf(4, 6), compiles=False)
+    check_training(nn.LSTM(4, 5, 2, batch_first=True, dropout=0.5), leaf(2, 3, 4), compiles=False)
+    check_training(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True), leaf(2, 5, 8))
+
+
 def test_statistics_of_batch_norm() -> None:
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Conv2d(4, 2, 3))
     check_training(model, leaf(2, 3, 8, 8))
@@ -278,6 +299,109 @@ def test_a_gradient_of_a_gradient_leaves_statistics_alone() -> None:
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
+DEPENDENT: dict[str, Callable[[torch.Tensor], Any]] = {
+    "a chain": lambda x: (h := x * 2, h.tanh()),
+    "used twice": lambda x: (h := x.tanh(), g := h.sin() * x, (g * h).sum()),
+    "keys and values": lambda x: _attention(x),
+    "one result of an operator": lambda x: (h := torch.topk(x, 2)[0], h * 2),
+}
+
+
+def _attention(x: torch.Tensor) -> Any:
+    q, k, v = (part.view(2, 2, 2).transpose(0, 1) for part in (x * 2).repeat(1, 3)[:2].split(4, -1))
+    return F.scaled_dot_product_attention(q, k, v), k, v
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+@pytest.mark.parametrize("how", ["hook", "retained", "asked for", "asked for alone", "twice", "unseen"])
+def test_results_that_others_come_of(name: str, how: str) -> None:
+    """What is seen at a result holds what comes to it by way of the others."""
+    outcomes = []
+    for backend in (None, "fused"):
+        stator.reset()
+        x = torch.linspace(-1, 1, 16).square().reshape(4, 4).requires_grad_()
+        function = DEPENDENT[name]
+        results = (stator.compile(function, backend=backend) if backend else function)(x)
+        assert backend is None or is_compiled(results[0])
+        seen: list[Any] = []
+        first = next(t for t in results if t is not results[-1])
+        if how == "hook":
+            first.register_hook(lambda g, seen=seen: seen.append(g.clone()) or g * 3)
+        elif how == "retained":
+            first.retain_grad()
+        elif how.startswith("asked"):
+            wanted = [first] if how.endswith("alone") else [first, x]
+            total = sum(t.sum() for t in results)
+            seen += torch.autograd.grad(total, wanted, retain_graph=True)
+        elif how == "twice":
+            slopes = torch.autograd.grad(sum(t.sin().sum() for t in results), [first, x], create_graph=True)
+            seen += [slope.detach() for slope in slopes]
+            sum(slope.square().sum() for slope in slopes).backward(retain_graph=True)
+        sum((i + 1) * t.sum() for i, t in enumerate(results)).backward()
+        outcomes.append([*seen, first.grad if first.retains_grad else None, x.grad])
+    torch.testing.assert_close(outcomes[1], outcomes[0])
+
+
+def test_a_hook_that_the_function_registers_on_what_it_makes() -> None:
+    outcomes = []
+    for backend in (None, "fused"):
+        seen: list[torch.Tensor] = []
+
+        def function(x: torch.Tensor, seen: list[torch.Tensor] = seen) -> torch.Tensor:
+            h = x * 2
+            h.register_hook(lambda g: seen.append(g.clone()) or g * 3)
+            return h.tanh()
+
+        call: Any = stator.compile(function, backend=backend) if backend else function
+        x = torch.linspace(-1, 1, 6).requires_grad_()
+        for _ in range(2):
+            call(x).sum().backward()
+        outcomes.append((seen, x.grad))
+    torch.testing.assert_close(outcomes[1], outcomes[0])
+
+
+def test_forward_gradients_are_eagers() -> None:
+    from torch.autograd import forward_ad
+
+    for needs in (True, False):
+        x = torch.linspace(-1, 1, 6).requires_grad_(needs)
+        call = compiled(lambda t: t.tanh() * t)
+        call(x)
+        with forward_ad.dual_level():
+            tangent = forward_ad.unpack_dual(call(forward_ad.make_dual(x, torch.ones(6)))).tangent
+        assert tangent is not None
+        torch.testing.assert_close(tangent, (1 - x.tanh() ** 2) * x + x.tanh())
+
+
+def test_a_layer_that_is_added_in_place_frees_its_argument() -> None:
+    w = leaf(4, 4)
+    call = compiled(lambda h: h.exp().sum(-1, keepdim=True))
+    gc.disable()
+    try:
+        for _ in range(2):
+            h = w * 1
+            dead = weakref.ref(h)
+            h.add_(call(h))
+            del h
+            assert dead() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_values_that_are_computed_again_are_the_same(dtype: torch.dtype) -> None:
+    """The gradient of a largest element goes where the forward found it."""
+
+    def function(x: torch.Tensor) -> Any:
+        total = x.sum()
+        rest = ((x * 1.3).exp() - total).relu() * 0.7 - total
+        return total, rest.amax(-1), (rest * total).amin(0)
+
+    for seed in range(10):
+        torch.manual_seed(seed)
+        check_training(function, leaf(5, 7, dtype=dtype), ulps=4096)
+
+
 def test_gradients_that_come_batched() -> None:
     x = leaf(5)
     wanted = torch.autograd.functional.jacobian(lambda t: (t * 2).tanh() * t.sum(), x, vectorize=True)
@@ -407,6 +531,11 @@ def test_what_is_left_to_native(name: str) -> None:
     check_training(function, *inputs, compiles=False)
 
 
+@pytest.mark.parametrize("read", [lambda x, m: x[m], torch.masked_select, lambda x, m: (x * 2)[m]])
+def test_results_whose_size_only_a_run_knows(read: Callable[..., Any]) -> None:
+    check_training(read, leaf(4, 6), torch.rand(4, 6) > 0.5, compiles=False)
+
+
 def test_a_step_as_one_graph_is_left_to_native() -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -449,7 +578,7 @@ def test_errors_are_eagers() -> None:
 def test_random_programs() -> None:
     from graph_fuzzer import training_failure
 
-    for seed in range(60):
+    for seed in [*range(60), 700850]:  # the last one keeps a view of a result that is written to
         stator.reset()
         assert not (text := training_failure(seed)), f"seed {seed}: {text}"
 

@@ -21,7 +21,8 @@ py::list fused_kernels(const std::string& text, const std::string& language) {
   py::list kernels;
   const auto written_in = language == "llvm" ? fused::Language::llvm : fused::Language::cuda;
   const ir::Graph rewritten = fused::rewritten(*graph, written_in);
-  for (const fused::KernelPlan& plan : fused::make_plan(rewritten, written_in).kernels) {
+  for (const fused::KernelPlan& plan :
+       fused::make_plan(rewritten, written_in, fused::Rounding::stored).kernels) {
     if (language == "llvm") {
       kernels.append(fused::llvm_text(plan.kernel, "KERNEL"));
       continue;

@@ -437,11 +437,13 @@ class TorchDomain final : public Domain {
     constexpr int device_at = ModeState::kBits + kKernelSettingsBits;
     static_assert(device_at + kDefaultDeviceBits <= 63);
     return current_modes().word() | forward_gradients_word() | kernel_settings() << ModeState::kBits |
-           device.value_or(0) << device_at | uint64_t{!device || under_unsupported_mode()} << 63;
+           device.value_or(0) << device_at | uint64_t{!device || is_unsupported()} << 63;
   }
+  // Kernels of backends know nothing of forward gradients, which inputs may carry while a level is open.
+  static bool is_unsupported() { return under_unsupported_mode() || DualLevel::is_open(); }
   uint64_t lasting_modes() const override { return lasting_mode_bits() & ~kForwardGradients; }
   bool takes_values(PyObject* backend) const override { return BackendTraits::of(backend).reads_values; }
-  bool captures_now() const override { return !under_unsupported_mode() && default_device(); }
+  bool captures_now() const override { return !is_unsupported() && default_device(); }
   std::unique_ptr<DomainCapture> begin(std::shared_ptr<UserLines> lines, UserPlace& place, PyObject* backend,
                                        bool other_answer) const override {
     try {

@@ -50,7 +50,11 @@ Sizes BoxedCall::sizes(int i) const {
     for (int64_t n : value.toIntList()) result.push_back(n);
   } else {
     for (const c10::IValue& element : value.toListRef()) {
-      result.push_back(element.isSymInt() ? to_size(element.toSymInt()) : Size(element.toInt()));
+      if (element.isBool()) {
+        result.push_back(Size(element.toBool() ? 1 : 0));
+      } else {
+        result.push_back(element.isSymInt() ? to_size(element.toSymInt()) : Size(element.toInt()));
+      }
     }
   }
   return result;

@@ -53,10 +53,10 @@ bool is_python_kernel(PyCodeObject* code);
 class DualLevel {
  public:
   DualLevel() : was_open_(is_open()) {}
+  static bool is_open();
   void restore() const;
 
  private:
-  static bool is_open();
   bool was_open_;
 };
 

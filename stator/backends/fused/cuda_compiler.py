@@ -8,6 +8,7 @@ import sys
 import warnings
 from typing import Any
 
+from stator.backends.fused.disk_cache import name_of, user_cache
 from stator.backends.fused.kernels import Kernels, OnlyOne
 
 text_log = logging.getLogger("stator.fused.cuda")
@@ -89,6 +90,16 @@ class Compiler:
             if not older:
                 raise CompileError(f"NVRTC does not know the architecture sm_{architecture}")
             option, get = f"--gpu-architecture=compute_{max(older)}", "PTX"
+        cache = user_cache()
+        entry = name_of("nvrtc", repr(self._version()), option, get, source)
+        code = cache.get(entry) if cache else None
+        if code is None:
+            code = self._compiled(source, option, get)
+            if cache:
+                cache.put(entry, code)
+        return code
+
+    def _compiled(self, source: str, option: str, get: str) -> bytes:
         program = ctypes.c_void_p()
         made = self.nvrtc.nvrtcCreateProgram(
             ctypes.byref(program), source.encode(), b"stator_fused.cu", 0, None, None
@@ -101,6 +112,11 @@ class Compiler:
             return self._get(program, get)
         finally:
             self.nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _version(self) -> tuple[int, int]:
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._check(self.nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "nvrtcVersion")
+        return major.value, minor.value
 
     def _architectures(self) -> list[int]:
         count = ctypes.c_int()

@@ -17,8 +17,13 @@ namespace {
 class KernelMaker {
  public:
   KernelMaker(const ir::Graph& graph, const Memory& memory, const Groups& groups, uint32_t number,
-              const std::vector<char>& used_outside)
-      : graph_(graph), memory_(memory), groups_(groups), number_(number), used_outside_(used_outside) {}
+              const std::vector<char>& used_outside, Rounding rounding)
+      : graph_(graph),
+        memory_(memory),
+        groups_(groups),
+        number_(number),
+        used_outside_(used_outside),
+        rounding_(rounding) {}
 
   KernelPlan make() {
     const Group& group = groups_.all()[number_];
@@ -42,7 +47,9 @@ class KernelMaker {
             is_elementwise(rule.kind) ? graph_.sizes(output) : graph_.sizes(graph_.operands(node)[0].value);
         kind_ = rule.kind;
         NodeTerms terms(graph_, node, kernel, [this](ValueId id) { return resolve(id); });
-        terms_[index(output)] = rule.terms(terms);
+        TermId made = rule.terms(terms);
+        if (rounding_ == Rounding::every) made = terms.rounded(made, terms.result_dtype());
+        terms_[index(output)] = made;
       }
       if (!used_outside_[index(output)]) continue;
       plan_.stores.push_back({output, 0});
@@ -274,6 +281,7 @@ class KernelMaker {
   const Groups& groups_;
   const uint32_t number_;
   const std::vector<char>& used_outside_;
+  const Rounding rounding_;
   KernelPlan plan_;
   std::span<const shape::Dim> against_;  // what the operands of the node are broadcast to
   RuleKind kind_ = RuleKind::pointwise;
@@ -284,8 +292,8 @@ class KernelMaker {
 }  // namespace
 
 KernelPlan make_kernel(const ir::Graph& graph, const Memory& memory, const Groups& groups, uint32_t number,
-                       const std::vector<char>& used_outside) {
-  return KernelMaker(graph, memory, groups, number, used_outside).make();
+                       const std::vector<char>& used_outside, Rounding rounding) {
+  return KernelMaker(graph, memory, groups, number, used_outside, rounding).make();
 }
 
 }  // namespace stator::fused

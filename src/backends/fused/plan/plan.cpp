@@ -62,7 +62,7 @@ ir::Device kernel_device(const ir::Graph& graph) {
   return {};
 }
 
-Plan make_plan(const ir::Graph& graph, Language language) {
+Plan make_plan(const ir::Graph& graph, Language language, Rounding rounding) {
   const ir::Device device = kernel_device(graph);
   const Memory memory(graph, device);
   const Groups groups(graph, memory, language);
@@ -82,7 +82,7 @@ Plan make_plan(const ir::Graph& graph, Language language) {
     // A group that waits for another one waits for all that the other waits for.
     std::ranges::sort(found->second, {}, [&](uint32_t g) { return std::pair(waits(g), g); });
     for (uint32_t g : found->second) {
-      KernelPlan made = make_kernel(graph, memory, groups, g, used_outside);
+      KernelPlan made = make_kernel(graph, memory, groups, g, used_outside, rounding);
       if (made.stores.empty()) continue;  // nobody reads it
       plan.steps.push_back({Step::Kind::kernel, static_cast<uint32_t>(plan.kernels.size())});
       plan.kernels.push_back(std::move(made));

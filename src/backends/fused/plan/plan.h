@@ -59,7 +59,12 @@ std::string obstacle(const ir::Graph& graph);
 // A CUDA device that the graph works on, or else the CPU. What is on another one is torch's.
 ir::Device kernel_device(const ir::Graph& graph);
 
+// Which 16-bit floats a kernel rounds besides those that it stores. `every`: all results of operators, so
+// that a value comes out the same whichever kernel computes it, out of whatever is stored. The backward of a
+// training graph computes values of the forward once more, and compares them with what is kept (`x == amax`).
+enum class Rounding : uint8_t { stored, every };
+
 // Precondition: there is no obstacle.
-Plan make_plan(const ir::Graph& graph, Language language);
+Plan make_plan(const ir::Graph& graph, Language language, Rounding rounding);
 
 }  // namespace stator::fused

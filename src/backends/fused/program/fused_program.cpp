@@ -108,7 +108,9 @@ bool records_no_gradient(const ir::Graph& graph, const ir::Node& node) {
   if (!ir::effects_of(graph, node).repeatable()) return false;
   for (ir::ValueId id : ir::Graph::outputs(node)) {
     const ir::Value& value = graph.value(id);
-    if (value.requires_grad() || value.alias != ir::AliasKind::kFresh) return false;
+    // Of a result that only a run knows, nothing is known.
+    const bool is_known = value.is_tensor() || value.kind == ir::ValueKind::kNone;
+    if (!is_known || value.requires_grad() || value.alias != ir::AliasKind::kFresh) return false;
   }
   return true;
 }
@@ -190,7 +192,7 @@ std::optional<native::Program> compiled(ir::Graph& graph) {
   const auto report = pass::run_passes(graph, {.evaluate = evaluate_constant});
   if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
   const Language language = language_of(graph);
-  const Plan plan = make_plan(graph, language);
+  const Plan plan = make_plan(graph, language, Rounding::every);
   std::optional<Steps> kernels = compile(graph, plan);
   if (!kernels) return {};
   return native::Program(graph, scheduled(graph, plan, std::move(*kernels), language));
@@ -213,7 +215,7 @@ std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> sess
     other.exchange();
     return without_kernels(std::move(session), records);
   }
-  const Plan plan = make_plan(session->graph, language);
+  const Plan plan = make_plan(session->graph, language, Rounding::stored);
   std::optional<Steps> kernels;
   if (is_runnable(session->graph, plan)) kernels = compile(session->graph, plan);
   if (!kernels) {

@@ -10,8 +10,8 @@
 
 namespace stator::fused {
 
-// Optimises a graph that records no gradients, and compiles it; nothing where kernels cannot be compiled. The
-// GIL is held.
+// Optimises a part of a training graph, which records no gradients, and compiles it; nothing where kernels
+// cannot be compiled. The GIL is held.
 std::optional<native::Program> compiled(ir::Graph& graph);
 
 // Kernels for what they can compute, torch's operators for the rest; with a compiled backward where gradients

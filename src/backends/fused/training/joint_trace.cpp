@@ -11,10 +11,14 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backends/fused/training/dropout_step.h"
 #include "core/ir/effects.h"
 #include "core/pass/alias_facts.h"
 #include "core/pass/graph_copier.h"
@@ -133,7 +137,10 @@ class Tracing {
       wrappers_.push_back(wrapper);
       input_values_.push_back(session_.value_of(tracer));
     }
-    const native::Program program(graph_);
+    std::vector<native::Scheduled> schedule = native::in_order(graph_);
+    for (native::Scheduled& scheduled : schedule)
+      scheduled.step = make_dropout_step(graph_, graph_.nodes()[scheduled.node]);
+    const native::Program program(graph_, std::move(schedule));
     const std::vector<c10::IValue> values = program.run(wrappers_, bindings_);
     for (size_t i = 0; i < wrappers_.size(); ++i) {
       if (wrappers_[i].requires_grad() != inputs_[i].requires_grad())
@@ -147,7 +154,50 @@ class Tracing {
       outputs.push_back(value.toTensor());
     }
     describe(level, outputs);
+    divide();
     trace_.joint.forward_nodes = session_.graph.nodes().size();
+  }
+
+  // A place in the history, as two results of one operator are told apart.
+  using Place = std::pair<const autograd::Node*, uint32_t>;
+  static Place place_of(const at::Tensor& wrapper) {
+    const autograd::Edge edge = autograd::impl::gradient_edge(wrapper);
+    return {edge.function.get(), edge.input_nr};
+  }
+
+  // The places that the history of these results goes through, without their own.
+  static std::set<Place> reached_from(std::span<const at::Tensor> results) {
+    std::set<Place> reached;
+    std::unordered_set<const autograd::Node*> seen;
+    std::vector<const autograd::Node*> left;
+    for (const at::Tensor& result : results) left.push_back(place_of(result).first);
+    while (!left.empty()) {
+      const autograd::Node* node = left.back();
+      left.pop_back();
+      if (!seen.insert(node).second) continue;
+      for (const autograd::Edge& edge : node->next_edges()) {
+        if (!edge.is_valid()) continue;
+        reached.emplace(edge.function.get(), edge.input_nr);
+        left.push_back(edge.function.get());
+      }
+    }
+    return reached;
+  }
+
+  void divide() {
+    const std::set<Place> reached = reached_from(roots_);
+    std::vector<size_t> others;
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      if (reached.contains(place_of(roots_[i]))) {
+        trace_.nodes.push_back({i});
+      } else {
+        others.push_back(i);
+      }
+    }
+    std::ranges::sort(trace_.nodes, {}, [&](const std::vector<size_t>& node) {
+      return std::pair(roots_[node[0]].grad_fn()->topological_nr(), node[0]);
+    });
+    if (!others.empty()) trace_.nodes.push_back(std::move(others));
   }
 
   void describe(const Level& level, const std::vector<at::Tensor>& outputs) {
@@ -156,6 +206,7 @@ class Tracing {
     std::unordered_map<uint32_t, size_t> sharing;
     std::unordered_set<c10::TensorImpl*> counted;
     for (ir::ValueId input : input_values_) ++sharing[storage_of(input)];
+    find_reached(outputs);
     for (const at::Tensor& output : outputs) {
       if (output.is_conj() || output.is_neg()) throw Refused{"a result that is a conjugate view"};
       const bool is_input = known_.contains(output.unsafeGetTensorImpl());
@@ -169,9 +220,55 @@ class Tracing {
         continue;
       }
       const ir::ValueId value = session_.output_value(level.unwrap(output));
-      const bool is_shared = sharing[storage_of(value)] > 1;
+      const bool is_shared = sharing[storage_of(value)] > 1 && !is_apart(level, output, value, outputs);
       trace_.outputs.push_back(is_shared ? shared_result(level, output, value) : result(output, value));
     }
+  }
+
+  void find_reached(const std::vector<at::Tensor>& outputs) {
+    std::vector<at::Tensor> recorded;
+    for (const at::Tensor& output : outputs) {
+      if (output.requires_grad() && !known_.contains(output.unsafeGetTensorImpl()))
+        recorded.push_back(output);
+    }
+    reached_ = reached_from(recorded);
+  }
+
+  bool is_reached(const at::Tensor& output) const {
+    return output.requires_grad() && reached_.contains(place_of(output));
+  }
+
+  // A view that other results come of (keys and values of attention), in memory that no other result and no
+  // argument sees: it may as well be a tensor of its own.
+  bool is_apart(const Level& level, const at::Tensor& output, ir::ValueId value,
+                const std::vector<at::Tensor>& outputs) {
+    if (!is_reached(output)) return false;
+    const uint32_t storage = storage_of(value);
+    for (ir::ValueId input : input_values_) {
+      if (storage_of(input) == storage) return false;
+    }
+    return std::ranges::all_of(outputs, [&](const at::Tensor& other) {
+      return other.is_same(output) || storage_of(session_.output_value(level.unwrap(other))) != storage ||
+             (is_reached(other) && are_apart(output, other));
+    });
+  }
+
+  // Neighbours in a row of larger memory, as a split makes them.
+  static bool are_apart(const at::Tensor& a, const at::Tensor& b) {
+    if (a.sizes() != b.sizes() || a.strides() != b.strides()) return false;
+    const int64_t distance = std::abs(a.storage_offset() - b.storage_offset());
+    std::vector<std::pair<int64_t, int64_t>> dims;  // stride and size, in the order of memory
+    for (int64_t d = 0; d < a.dim(); ++d) {
+      if (a.size(d) != 1) dims.emplace_back(a.stride(d), a.size(d));
+    }
+    std::ranges::sort(dims);
+    int64_t reach = 0;  // of the dimensions so far
+    for (size_t d = 0; d < dims.size() && dims[d].first <= reach + distance; ++d)
+      reach += (dims[d].second - 1) * dims[d].first;
+    if (reach >= distance) return false;
+    const auto further =
+        std::ranges::find_if(dims, [&](const auto& dim) { return dim.first > reach + distance; });
+    return std::all_of(further, dims.end(), [&](const auto& dim) { return dim.first % further->first == 0; });
   }
 
   uint32_t storage_of(ir::ValueId id) const { return index(session_.graph.value(id).storage); }
@@ -189,6 +286,7 @@ class Tracing {
 
   // A view follows its base in eager code, which a node with several results cannot say.
   JointTrace::Output shared_result(const Level& level, const at::Tensor& output, ir::ValueId value) {
+    if (is_reached(output) && output.is_view()) throw Refused{"a view as a result, of which others come"};
     const ir::ValueId storage = session_.graph.value(value).storage;
     const at::Tensor base = output.is_view() ? at::Tensor(output._base()) : output;
     const ir::ValueId base_value = session_.output_value(level.unwrap(base));
@@ -301,6 +399,7 @@ class Tracing {
   std::vector<ir::ValueId> input_values_;
   std::vector<ir::ValueId> results_, gradient_values_;
   std::vector<at::Tensor> roots_;
+  std::set<Place> reached_;  // by the history of results
   size_t lifted_in_forward_ = 0;
 };
 

@@ -30,6 +30,10 @@ struct JointTrace {
   // autograd, as views are in eager code. Its inputs: what they are views of.
   ir::Graph views;
   std::vector<Output> viewed;
+  // Which gradients of results the nodes of autograd's get. A result that others come of has a node of its
+  // own, so that hooks on it, and gradients that are asked for there, see what comes by way of the others.
+  // Each is behind those that it comes of; the last node is that of all other results.
+  std::vector<std::vector<size_t>> nodes;
   std::vector<size_t> differentiable;  // inputs that require a gradient, by number
   // For each of those: which gradient of the joint graph's is its own; SIZE_MAX: none comes there.
   std::vector<size_t> gradient_of;

@@ -1,6 +1,7 @@
 // src/backends/fused/training/obstacle.cpp: one walk over the nodes.
 #include "backends/fused/training/obstacle.h"
 
+#include "backends/fused/training/dropout_step.h"
 #include "core/ir/effects.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
@@ -17,6 +18,7 @@ std::string of_node(const ir::Graph& graph, const ir::Node& node) {
   // Python code, checkpointed regions, seeds, `x.data = y`, leaves that are made.
   if (effects.mode || effects.unknown || !torch_operator(node.op) || name.starts_with("aten::requires_grad"))
     return name;
+  if (draws_otherwise(graph, node)) return name;
   for (ir::ValueId id : ir::Graph::outputs(node)) {
     const ir::ValueKind kind = graph.value(id).kind;
     if (kind != ir::ValueKind::kTensor && kind != ir::ValueKind::kNone) return name;

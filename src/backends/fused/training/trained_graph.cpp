@@ -97,6 +97,7 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   made->view_program_.emplace(made->trace_.views);
   made->describe_kept();
   made->find_written();
+  made->find_sharing();
   const py::object log = py::module_::import("logging").attr("getLogger")("stator.fused.training");
   if (log.attr("isEnabledFor")(10).cast<bool>())
     log.attr("debug")("forward %s\nbackward %s", ir::print(parts->forward), ir::print(parts->backward));
@@ -152,6 +153,15 @@ void TrainedGraph::find_written() {
     }
     if (is_written) written_.push_back(i);
     if (is_written && is_read) read_and_written_.push_back(i);
+  }
+}
+
+void TrainedGraph::find_sharing() {
+  const ir::Graph& graph = trace_.joint.graph;
+  std::unordered_map<uint32_t, size_t> first;
+  for (size_t i = 0; i < trace_.joint.results; ++i) {
+    const auto [found, is_new] = first.try_emplace(index(graph.value(graph.outputs()[i]).storage), i);
+    if (!is_new) sharing_.emplace_back(i, found->second);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "backends/fused/program/layout.h"
 #include "backends/fused/training/joint_trace.h"
@@ -57,6 +58,9 @@ class TrainedGraph {
   std::span<const size_t> read_and_written() const { return read_and_written_; }
   std::span<const size_t> written() const { return written_; }
 
+  // Results that lie in the memory of an earlier one: both.
+  std::span<const std::pair<size_t, size_t>> sharing() const { return sharing_; }
+
   // The joint graph's results, then what is kept.
   std::vector<c10::IValue> forward(std::vector<at::Tensor> inputs, size_t* at) const;
   // Results that are views, under autograd: of inputs, and of results that have their history.
@@ -75,6 +79,7 @@ class TrainedGraph {
                const shape::Bindings& bindings, JointTrace trace);
   void describe_kept();
   void find_written();
+  void find_sharing();
 
   std::shared_ptr<const ir::Graph> captured_;
   std::vector<at::Tensor> shells_;  // of inputs: what they look like, without memory
@@ -84,6 +89,7 @@ class TrainedGraph {
   std::vector<ir::ValueId> kept_values_;
   std::vector<Kept> kept_;
   std::vector<size_t> written_, read_and_written_;
+  std::vector<std::pair<size_t, size_t>> sharing_;
   std::optional<native::Program> forward_, view_program_;
   ReturnedViews views_;
   mutable std::mutex mutex_;  // never held while the GIL is asked for

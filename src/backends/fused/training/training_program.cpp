@@ -28,22 +28,40 @@ void log(const std::string& text) {
 }
 
 // Nodes are counted by one kind of pointer up to torch 2.12, and by another one from then on.
-template <class Pointer>
-auto new_node(const std::shared_ptr<const TrainedGraph>& trained, const std::vector<at::Tensor>& inputs) {
+template <class Node, class Pointer = NodePointer, class... Given>
+auto new_node(const Given&... given) {
   if constexpr (requires(Pointer p) { p.release(); }) {
-    return c10::make_intrusive<GradientNode>(trained, inputs);
+    return c10::make_intrusive<Node>(given...);
   } else {
-    return std::make_shared<GradientNode>(trained, inputs);
+    return std::make_shared<Node>(given...);
   }
 }
 
-auto make_node(const std::shared_ptr<const TrainedGraph>& trained, const std::vector<at::Tensor>& inputs) {
+auto first_node(const std::shared_ptr<const TrainedGraph>& trained, const std::vector<at::Tensor>& inputs) {
   torch::autograd::edge_list edges;
   for (size_t input : trained->trace().differentiable)
     edges.push_back(torch::autograd::impl::gradient_edge(inputs[input]));
-  auto node = new_node<decltype(torch::autograd::Edge::function)>(trained, inputs);
+  auto node = new_node<GradientNode>(trained, inputs);
   node->set_next_edges(std::move(edges));
   return node;
+}
+
+// By gradient of a result: the node that gets it.
+std::vector<NodePointer> nodes_of(const std::shared_ptr<const TrainedGraph>& trained,
+                                  const NodePointer& first) {
+  const JointTrace& trace = trained->trace();
+  std::vector<NodePointer> of_gradient(trace.joint.gradients);
+  torch::autograd::edge_list edges;
+  for (size_t i = 0; i < trace.nodes.size(); ++i) {
+    NodePointer node = first;
+    if (i > 0) {
+      node = new_node<ResultNode>(trained, i);
+      node->set_next_edges(torch::autograd::edge_list(edges));
+    }
+    edges.emplace_back(node, 0);
+    for (size_t gradient : trace.nodes[i]) of_gradient[gradient] = node;
+  }
+  return of_gradient;
 }
 
 class TrainingProgram final : public WrappedProgram {
@@ -105,9 +123,16 @@ class TrainingProgram final : public WrappedProgram {
     }
   }
 
+  // Results in one memory have one counter of writes, as views have.
+  static void share_versions(const TrainedGraph& trained, const std::vector<at::Tensor>& results) {
+    for (const auto& [result, first] : trained.sharing())
+      results[result].unsafeGetTensorImpl()->set_version_counter(
+          torch::autograd::impl::version_counter(results[first]));
+  }
+
   static std::vector<at::Tensor> results_of(const std::shared_ptr<const TrainedGraph>& trained,
                                             const std::vector<at::Tensor>& tensors) {
-    const auto node = make_node(trained, tensors);
+    const auto first = first_node(trained, tensors);
     std::vector<c10::IValue> values;
     {
       const at::NoGradGuard no_gradients;
@@ -122,11 +147,13 @@ class TrainingProgram final : public WrappedProgram {
       const at::AutoDispatchBelowADInplaceOrView below;  // of memory that nobody else sees
       results[i] = results[i].detach();
     }
+    share_versions(*trained, results);
+    const std::vector<NodePointer> nodes = nodes_of(trained, first);
     for (const JointTrace::Output& output : trace.outputs) {
       if (output.gradient == SIZE_MAX || results[output.result].grad_fn()) continue;
-      torch::autograd::set_history(results[output.result], node);
+      torch::autograd::set_history(results[output.result], nodes[output.gradient]);
     }
-    node->keep(tensors, results, std::span(values).subspan(results.size()));
+    first->keep(tensors, results, std::span(values).subspan(results.size()));
     return results;
   }
 

@@ -44,6 +44,26 @@ bool native_layer_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+bool native_layer_norm_backward(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(1);
+  const Sizes shape = call.sizes(2), wanted = call.sizes(7);
+  if (!input.device.is_cpu() || !c10::isFloatingType(input.dtype) || wanted.size() != 3) return false;
+  if (shape.empty() || !ends_with(input.sizes, shape) || call.tensor(0).sizes != input.sizes) return false;
+  for (int i = 0; i < 3; ++i) {
+    if (wanted[static_cast<size_t>(i)] == Size(0)) {
+      answer.undefined();
+      continue;
+    }
+    const int argument = i == 0 ? 1 : 4 + i;
+    if (!call.has(argument)) return false;
+    const TensorMeta& like = call.tensor(argument);
+    if (i > 0 && like.sizes != shape) return false;
+    answer.fresh(fresh_meta(like.sizes, like.dtype, like.device));
+  }
+  return true;
+}
+
 // _fused_rms_norm(input, normalized_shape, weight, eps) of CUDA kernels.
 bool fused_rms_norm(const Call& call, Answer& answer) {
   const TensorMeta& input = call.tensor(0);
@@ -226,6 +246,7 @@ bool native_dropout_backward(const Call& call, Answer& answer) {
 constexpr RuleEntry kRules[] = {
     {"aten::layer_norm", layer_norm},
     {"aten::native_layer_norm", native_layer_norm},
+    {"aten::native_layer_norm_backward", native_layer_norm_backward},
     {"aten::_fused_rms_norm", fused_rms_norm},
     {"aten::group_norm", group_norm},
     {"aten::batch_norm", batch_norm},
