@@ -89,8 +89,7 @@ def compile_graph(
             examples = [*symbols.fixed_values(), *examples]
         elif symbols is not None:
             examples = _symbolic_examples(module)
-        is_symbolic = symbols is not None and not overlapping
-        tracing = _tracing(module) if is_symbolic else contextlib.nullcontext()
+        tracing = contextlib.nullcontext() if overlapping else _tracing(module)
         start = time.perf_counter()
         with _one_at_a_time, context(), _as_dynamo_calls(), tracing, told_on_terminal(_task(backend, module)):
             compiled = backend(module, examples)
@@ -207,9 +206,21 @@ def _symbolic_examples(module: Any) -> list[Any]:
 
 
 def _tracing(module: Any) -> Any:
-    """What AOT autograd and Inductor ask for the fake tensors of the graph, where they were loaded at all."""
+    """What backends ask for the fake tensors of the graph, where torch's part for it was loaded at all."""
     guards = sys.modules.get("torch._guards")
     fakes = module.meta.get("stator_fakes")
     if guards is None or fakes is None:
         return contextlib.nullcontext()
-    return guards.tracing(guards.TracingContext(fakes.mode))
+
+    class Context(guards.TracingContext):  # type: ignore[misc,name-defined]
+        """Its mode is made when somebody asks for it: most backends do not, and it costs seconds."""
+
+        @property
+        def fake_mode(self) -> Any:
+            return fakes.mode
+
+        @fake_mode.setter
+        def fake_mode(self, mode: Any) -> None:
+            assert mode is None
+
+    return guards.tracing(Context(None))
