@@ -17,8 +17,8 @@ def _outside(*_: object) -> Any:
 
 
 # The extension puts its own in their place (src/torch/replacements/checks.cpp).
-decide: Callable[[str, Any, Any], bool] = _outside
 check: Callable[[str, Any, Any], bool] = _outside
+decide: Callable[[str, Any, Any], bool] = _outside
 
 
 class OpenComparison(torch.SymBool):
@@ -34,10 +34,28 @@ class OpenComparison(torch.SymBool):
     def __hash__(self) -> int:
         return hash(bool(self))
 
+    @property
+    def node(self) -> Any:
+        """What torch asks of its own symbols, where the object has outlived the capture."""
+        return _Answer(bool(self))
+
     def __sym_not__(self) -> Any:
         other = object.__new__(OpenComparison)
         other.name, other.left, other.right = _OPPOSITE[self.name], self.left, self.right
         return other
+
+
+class _Answer:
+    def __init__(self, answer: bool) -> None:
+        self._answer = answer
+
+    def bool_(self) -> bool:
+        return self._answer
+
+    def guard_bool(self, file: str, line: int) -> bool:
+        return self._answer
+
+    expect_true = guard_or_false = guard_or_true = statically_known_true = guard_bool
 
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "gt": "le", "ge": "lt"}
@@ -50,29 +68,34 @@ def expect_true(a: Any, skip: int = 0) -> bool:
     return bool(a)
 
 
+def _check(condition: Any) -> None:
+    torch._check(condition)
+    torch.ops.aten._assert_scalar.default(condition, f"Runtime assertion failed for expression {condition}")
+
+
 def check_lt(left: Any, right: Any) -> None:
-    """In the graph: `torch._check(left < right)`; so do those below."""
-    torch._check(left < right)
+    """In the graph: `torch._check(left < right)`, which compilers keep; so do those below."""
+    _check(left < right)
 
 
 def check_le(left: Any, right: Any) -> None:
-    torch._check(left <= right)
+    _check(left <= right)
 
 
 def check_eq(left: Any, right: Any) -> None:
-    torch._check(left == right)
+    _check(left == right)
 
 
 def check_ne(left: Any, right: Any) -> None:
-    torch._check(left != right)
+    _check(left != right)
 
 
 def check_gt(left: Any, right: Any) -> None:
-    torch._check(left > right)
+    _check(left > right)
 
 
 def check_ge(left: Any, right: Any) -> None:
-    torch._check(left >= right)
+    _check(left >= right)
 
 
 def _know_symbols(module: Any) -> None:

@@ -10,7 +10,7 @@ import torch
 
 @pytest.fixture(autouse=True)
 def symbols() -> Any:
-    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+    with stator.config.patch(capture_scalar_outputs=True):
         yield
 
 

@@ -13,6 +13,7 @@
 #include "torch/symbols/sym_python.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
+#include "torch/tracing/own_python.h"
 #include "torch/tracing/session.h"
 
 namespace stator {
@@ -35,6 +36,7 @@ Operands operands_of(PyObject* const* arguments) {
 
 // The call of check_lt(left, right), or of another of its kind.
 void record_check(Session& session, PyObject* const* arguments) {
+  const OwnPython python(&session);
   const py::module_ own = imported("stator.runtime.checks");
   const std::string name = "check_" + py::handle(arguments[0]).cast<std::string>();
   const py::object call =
@@ -52,7 +54,7 @@ template <class Answer>
 PyObject* in_session(Answer&& answer) {
   HANDLE_TH_ERRORS
   Session* session = Session::current();
-  if (session == nullptr) throw std::runtime_error("a number of a run is compared outside of a capture");
+  if (session == nullptr) throw std::runtime_error("a number of a run is checked outside of a capture");
   try {
     return PyBool_FromLong(answer(*session));
   } catch (const CaptureBreak& error) {
@@ -63,6 +65,11 @@ PyObject* in_session(Answer&& answer) {
 }
 
 PyObject* decide(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  if (Session::current() == nullptr) {
+    const Ref<> function = Ref<>::steal(PyObject_GetAttr(imported("operator").ptr(), arguments[0]));
+    return function ? PyObject_CallFunctionObjArgs(function.get(), arguments[1], arguments[2], nullptr)
+                    : nullptr;
+  }
   return in_session([&](Session&) {
     const Operands of = operands_of(arguments);
     return compare(of.comparison, of.left, of.right);
