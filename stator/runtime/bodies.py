@@ -88,12 +88,13 @@ def _record(
     kwargs: Any,
     *,
     in_place: bool = False,
-    copies: bool = False,
+    may_alias: bool = False,
 ) -> tuple[list[torch.Tensor], Any]:
     """Run a function as a body: what it gives, as tensors and the structure around them.
 
     `in_place`: the operator does what calling the function would do, so tensors that the function hands through
-    need not come out of the operator. `copies`: it computes its results of what the function returns.
+    need not come out of the operator. `may_alias`: what the function returns may share memory with what it is
+    given, since the operator computes its results of that, or gives it as calling the function would.
     """
     begin_body(body)
     try:
@@ -102,7 +103,7 @@ def _record(
         refuse(f"{body.operator}: {body.name} raises TypeError: {error}")
     tensors: list[torch.Tensor] = []
     structure = _taken_apart(result, tensors, in_place)
-    end_body(body, tuple(tensors), copies)
+    end_body(body, tuple(tensors), may_alias)
     return tensors, structure
 
 
@@ -165,7 +166,7 @@ def wrap(function: Any, *args: Any, **kwargs: Any) -> Any:
     if not takes_bodies():
         refuse("wrap")
     body = Body("wrap_body", _operators["wrap"])
-    tensors, structure = _record(body, function, args, kwargs, in_place=True)
+    tensors, structure = _record(body, function, args, kwargs, may_alias=True)
     made = HigherOrderCall(body.operator, (body,), _spread, len(tensors))
     return _put_together(structure, call(made, (), tuple(tensors), len(tensors), 0))
 
@@ -183,7 +184,7 @@ def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, **k
     if kwargs and use_reentrant:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     body = Body("wrap_body", _operators["checkpoint"], meta=meta)
-    tensors, structure = _record(body, function, args, kwargs, in_place=True)
+    tensors, structure = _record(body, function, args, kwargs, in_place=True, may_alias=True)
     made = HigherOrderCall(body.operator, (body,), _spread, len(tensors), keywords=keywords)
     return _put_together(structure, call(made, (), tuple(tensors), len(tensors), 0))
 
@@ -296,7 +297,7 @@ def associative_scan(combine_fn: Any, xs: Any, additional_inputs: Any) -> Any:
     rows = _leaves(xs, "associative_scan")
     stand_ins = tuple(each[0].clone() for each in (*rows, *rows))
     body = Body("associative_scan_combine_fn", _operators["associative_scan"], range(len(stand_ins)))
-    tensors, structure = _record(body, combine_fn, stand_ins, {}, copies=True)
+    tensors, structure = _record(body, combine_fn, stand_ins, {}, may_alias=True)
     _refuse_others("associative_scan", stand_ins[: len(rows)], tensors)
 
     def arrange(given: list[Any], modules: list[Any], reads: list[list[Any]]) -> tuple[Any, ...]:
@@ -327,10 +328,10 @@ def flex_attention(
     scores = Body("score_mod", _operators["flex_attention"], range(5), True)
     given = (score, *places, *score_mod_other_buffers)
     with TransformGetItemToIndex():  # places are tensors, and index tensors
-        _, structure = _record(scores, score_mod, given, {}, copies=True)
+        _, structure = _record(scores, score_mod, given, {}, may_alias=True)
     masks = Body("mask_fn", _operators["flex_attention"], range(1, 5), True)
     with TransformGetItemToIndex():
-        _, mask_structure = _record(masks, block_mask[-1], (*places, *mask_mod_other_buffers), {}, copies=True)
+        _, mask_structure = _record(masks, block_mask[-1], (*places, *mask_mod_other_buffers), {}, may_alias=True)
     if structure[0] != "tensor" or mask_structure[0] != "tensor":
         refuse("flex_attention: score_mod or mask_mod returns no tensor")
     mask = [each if each is None or isinstance(each, torch.Tensor) else int(each) for each in block_mask[:-1]]
@@ -363,7 +364,7 @@ def hints_wrapper(
     if not takes_bodies():
         refuse("hints_wrapper")
     body = Body("hints_wrapper_body", _operators["hints_wrapper"])
-    tensors, structure = _record(body, body_fn, args, kwargs, in_place=True)
+    tensors, structure = _record(body, body_fn, args, kwargs, in_place=True, may_alias=True)
 
     def arrange(given: list[Any], modules: list[Any], reads: list[list[Any]]) -> tuple[Any, ...]:
         return (*modules, tuple(reads[0]), {})

@@ -114,13 +114,13 @@ void refuse_aliases(Session& session, const Begin& begin, PyObject* outputs) {
   }
 }
 
-// `copies`: the operator does not give what the function returns, but tensors computed of it.
-void end_body(Session& session, PyObject* body, PyObject* outputs, bool copies) {
+// `may_alias`: the operator computes its results of what the function returns, or does what calling it would do.
+void end_body(Session& session, PyObject* body, PyObject* outputs, bool may_alias) {
   std::vector<Begin>& begins = begins_of(session);
   if (begins.empty()) throw std::runtime_error("a body ends that did not begin");
   session.record_modes();
   refuse_writes(session, begins.back());
-  if (!copies) refuse_aliases(session, begins.back(), outputs);
+  if (!may_alias) refuse_aliases(session, begins.back(), outputs);
   begins.pop_back();
   const ir::Operand operands[] = {object_operand(session, body), value_list(session, tensors_in(outputs))};
   session.graph.append(ir::op::kCall, operands, {}, session.line());
