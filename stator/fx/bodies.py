@@ -41,7 +41,10 @@ class OpenGraph:
             if node in self.lifted:
                 values[self.lifted[node]] = placeholder
         results = graph.graph_copy(self.graph, values)
-        graph.output(results[0] if body.is_single else results)
+        if body.is_single:
+            assert isinstance(results, tuple)
+            results = results[0]
+        graph.output(results)
         module = fx.GraphModule(self.root or torch.nn.Module(), graph)
         module.meta.update(body.meta)
         return module

@@ -60,9 +60,7 @@ class FakeValues:
             # Imported here: it costs seconds the first time, since it brings torch._dynamo's settings along.
             from torch._subclasses.fake_tensor import FakeTensorMode
 
-            self._mode = FakeTensorMode(
-                shape_env=self._shape_env, allow_non_fake_inputs=self.finds_tensors
-            )
+            self._mode = FakeTensorMode(shape_env=self._shape_env, allow_non_fake_inputs=self.finds_tensors)
         return self._mode
 
     def _element(self, spec: Mapping[str, Any]) -> torch.Tensor:

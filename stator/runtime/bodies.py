@@ -35,8 +35,8 @@ WRAPPER_CODES: set[CodeType] = set()
 class Body:
     """One function of an operator; its first mark begins it, the second ends it.
 
-    `given`: which stand-ins of the operator it takes, by their numbers. `is_single`: it gives one tensor, not a
-    tuple. `meta`: what its module says about itself.
+    `given`: which stand-ins of the operator it takes, by their numbers. `is_single`: it gives one tensor,
+    not a tuple. `meta`: what its module says about itself.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class Body:
 class HigherOrderCall:
     """The operator with its bodies.
 
-    `arrange` makes its arguments of the values that it is given, of the modules of its bodies, and of what each
-    of them reads beside its stand-ins. The last `stand_ins` of the values are none: they stood for arguments of
-    the bodies while those were recorded. `shares_reads`: all bodies take what any of them reads.
+    `arrange` makes its arguments of the values that it is given, of the modules of its bodies, and of what
+    each of them reads beside its stand-ins. The last `stand_ins` of the values are none: they stood for
+    arguments of the bodies while those were recorded. `shares_reads`: all bodies take what any of them reads.
     """
 
     def __init__(
@@ -92,9 +92,9 @@ def _record(
 ) -> tuple[list[torch.Tensor], Any]:
     """Run a function as a body: what it gives, as tensors and the structure around them.
 
-    `in_place`: the operator does what calling the function would do, so tensors that the function hands through
-    need not come out of the operator. `may_alias`: what the function returns may share memory with what it is
-    given, since the operator computes its results of that, or gives it as calling the function would.
+    `in_place`: the operator does what calling the function would do, so tensors that the function hands
+    through need not come out of the operator. `may_alias`: what the function returns may share memory with
+    what it is given, since the operator computes its results of that, or gives it as calling would.
     """
     begin_body(body)
     try:
@@ -331,7 +331,8 @@ def flex_attention(
         _, structure = _record(scores, score_mod, given, {}, may_alias=True)
     masks = Body("mask_fn", _operators["flex_attention"], range(1, 5), True)
     with TransformGetItemToIndex():
-        _, mask_structure = _record(masks, block_mask[-1], (*places, *mask_mod_other_buffers), {}, may_alias=True)
+        given = (*places, *mask_mod_other_buffers)
+        _, mask_structure = _record(masks, block_mask[-1], given, {}, may_alias=True)
     if structure[0] != "tensor" or mask_structure[0] != "tensor":
         refuse("flex_attention: score_mod or mask_mod returns no tensor")
     mask = [each if each is None or isinstance(each, torch.Tensor) else int(each) for each in block_mask[:-1]]
@@ -377,7 +378,7 @@ _operators: dict[str, Any] = {}
 
 
 def _in_place_of(name: str, ours: Callable[..., Any], *others: str) -> Callable[[Any], None]:
-    """Called with torch's module: `ours` is captured in place of its operator `name` and of these functions."""
+    """Called with torch's module: `ours` is captured in place of its operator `name` and of these."""
 
     def put(module: Any) -> None:
         operator = getattr(module, name)
@@ -441,7 +442,7 @@ def _know_index(module: Any) -> None:
 
 @contextlib.contextmanager
 def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
-    """`torch.fx.traceback.annotate` in captured code: it writes to what compilers replace while they trace."""
+    """`torch.fx.traceback.annotate` in captured code: it writes to what compilers replace as they trace."""
     yield
 
 

@@ -69,7 +69,7 @@ def expect_true(a: Any, skip: int = 0) -> bool:
 
 
 def _check(condition: Any) -> None:
-    torch._check(condition)
+    torch._check(condition)  # type: ignore[no-untyped-call]
     torch.ops.aten._assert_scalar.default(condition, f"Runtime assertion failed for expression {condition}")
 
 

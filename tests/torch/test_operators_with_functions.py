@@ -1,4 +1,4 @@
-"""torch.cond, while_loop, scan, map, flex_attention, checkpoint and wrap in captured code: graphs inside of the graph that a backend is given."""
+"""Operators that take functions, in captured code: graphs inside of the graph that a backend is given."""
 
 from collections.abc import Callable
 from typing import Any
@@ -349,9 +349,7 @@ def test_policies_of_regions_reach_the_backend() -> None:
         return create_selective_checkpoint_contexts([torch.ops.aten.sin.default])
 
     def function(x: torch.Tensor) -> torch.Tensor:
-        result: torch.Tensor = checkpoint(
-            lambda a: a.sin().exp(), x, use_reentrant=False, context_fn=policy
-        )
+        result: torch.Tensor = checkpoint(lambda a: a.sin().exp(), x, use_reentrant=False, context_fn=policy)
         return result
 
     graphs: list[fx.GraphModule] = []

@@ -1,4 +1,4 @@
-"""Operators that a library defines anew under a name that captures have met: a cell of a notebook, run twice."""
+"""Operators that a library defines anew under a known name: a cell of a notebook that runs twice."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,8 @@ def test_each_definition_is_as_it_says(backend: str) -> None:
         compiled = stator.compile(program, backend=backend)
         for function in (compiled, first, compiled):
             found = function(x)
-            assert isinstance(found, tuple) and isinstance(wanted, tuple)
+            assert isinstance(found, tuple)
+            assert isinstance(wanted, tuple)
             assert found[:2] == wanted[:2]
             assert all(same(a, b) for a, b in zip(found[2:], wanted[2:], strict=True))
         library._destroy()

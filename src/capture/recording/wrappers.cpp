@@ -64,8 +64,8 @@ static bool look_through_alias(Recording& recording, PyObject*& callable) {
   Ref<> origin = Ref<>::steal(PyObject_GetAttr(callable, name));
   if (!origin) return false;
   const auto* type = reinterpret_cast<PyTypeObject*>(origin.get());
-  const bool is_bare = PyType_Check(origin.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 &&
-                       type->tp_dictoffset == 0;
+  const bool is_bare =
+      PyType_Check(origin.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 && type->tp_dictoffset == 0;
   if (is_bare) Py_SETREF(callable, origin.release());
   return true;
 }

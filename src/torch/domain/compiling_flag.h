@@ -51,7 +51,7 @@ class CompilingFlag {
   py::object old_;  // of torch's flag
   const bool told_;
   bool was_asked_ = false;
-  bool says_;  // torch's flag says that it is captured
+  bool says_;                     // torch's flag says that it is captured
   bool is_wrapper_told_ = false;  // the answer stands for one who is told yes under every setting
   PyCodeObject* const asking_code_;
   PyCodeObject* const dynamo_code_;

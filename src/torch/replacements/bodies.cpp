@@ -80,8 +80,9 @@ uint32_t storage_of(const ir::Graph& graph, ir::ValueId id) {
 }
 
 bool is_older(const ir::Graph& graph, const Begin& begin, uint32_t value) {
-  return value < begin.values ||
-         std::ranges::any_of(graph.inputs(), [&](const ir::Input& each) { return index(each.value) == value; });
+  return value < begin.values || std::ranges::any_of(graph.inputs(), [&](const ir::Input& each) {
+           return index(each.value) == value;
+         });
 }
 
 // Which function runs, and how often, is known to the operator alone.
@@ -114,7 +115,8 @@ void refuse_aliases(Session& session, const Begin& begin, PyObject* outputs) {
   }
 }
 
-// `may_alias`: the operator computes its results of what the function returns, or does what calling it would do.
+// `may_alias`: the operator computes its results of what the function returns, or does what calling it would
+// do.
 void end_body(Session& session, PyObject* body, PyObject* outputs, bool may_alias) {
   std::vector<Begin>& begins = begins_of(session);
   if (begins.empty()) throw std::runtime_error("a body ends that did not begin");
@@ -134,8 +136,8 @@ TensorMeta stacked(TensorMeta meta, const Size& count) {
   return meta;
 }
 
-// The operator; its results look like the tensors `like`, those from `stacked_from` on like as many of each as
-// the tensor that is given at the place `counted` has rows.
+// The operator; its results look like the tensors `like`, those from `stacked_from` on like as many of each
+// as the tensor that is given at the place `counted` has rows.
 py::tuple record_operator(Session& session, PyObject* call, PyObject* given, PyObject* like,
                           size_t stacked_from, size_t counted) {
   session.record_modes();

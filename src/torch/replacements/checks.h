@@ -1,4 +1,5 @@
-// src/torch/replacements/checks.h: torch._check of numbers that are read off tensors (stator/runtime/checks.py).
+// src/torch/replacements/checks.h: torch._check of numbers that are read off tensors
+// (stator/runtime/checks.py).
 #pragma once
 
 #include <Python.h>

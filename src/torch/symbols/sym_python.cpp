@@ -78,8 +78,8 @@ PyObject* reflected(PyObject* self, PyObject* other) {
   return binary(operation, other, self);
 }
 
-// Of numbers that only the run knows: an object that a branch asks, and torch._check (stator/runtime/checks.py).
-// Nothing: it is decided here.
+// Of numbers that only the run knows: an object that a branch asks, and torch._check
+// (stator/runtime/checks.py). Nothing: it is decided here.
 PyObject* open_comparison(Comparison comparison, PyObject* self, PyObject* other) {
   static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
   static PyObject* const type =
@@ -87,8 +87,7 @@ PyObject* open_comparison(Comparison comparison, PyObject* self, PyObject* other
   static PyObject* const nothing = PyTuple_New(0);
   auto* const made_by = reinterpret_cast<PyTypeObject*>(type);
   const Ref<> made = Ref<>::steal(PyBaseObject_Type.tp_new(made_by, nothing, nullptr));
-  const Ref<> name =
-      Ref<>::steal(PyUnicode_InternFromString(kNames[static_cast<size_t>(comparison)]));
+  const Ref<> name = Ref<>::steal(PyUnicode_InternFromString(kNames[static_cast<size_t>(comparison)]));
   if (!made || !name || PyObject_SetAttrString(made.get(), "name", name.get()) < 0 ||
       PyObject_SetAttrString(made.get(), "left", self) < 0 ||
       PyObject_SetAttrString(made.get(), "right", other) < 0)

@@ -34,15 +34,15 @@ struct Instructions {
   }
 };
 
-// What is said where the assertion fails. Nothing: the program does not stand at `assert`: a jump over what loads
-// AssertionError.
+// What is said where the assertion fails. Nothing: the program does not stand at `assert`: a jump over what
+// loads AssertionError.
 std::optional<std::string> message_of_assert() {
   static const Instructions* const of = new Instructions;
   PyFrameObject* frame = PyEval_GetFrame();
   if (frame == nullptr) return std::nullopt;
   const auto code = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-  const auto bytes = py::reinterpret_steal<py::bytes>(
-      PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code.ptr())));
+  const auto bytes =
+      py::reinterpret_steal<py::bytes>(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code.ptr())));
   const auto text = static_cast<std::string_view>(bytes);
   const auto opcode = [&](size_t unit) {
     return 2 * unit < text.size() ? static_cast<int>(static_cast<uint8_t>(text[2 * unit])) : -1;
