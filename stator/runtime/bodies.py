@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 import torch
@@ -321,16 +322,14 @@ def flex_attention(
     """The operator behind `torch.nn.attention.flex_attention`."""
     if not takes_bodies():
         refuse("flex_attention")
-    from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
-
     score = query.new_empty((), requires_grad=query.requires_grad)
     places = tuple(query.new_empty((), dtype=torch.int) for _ in range(4))
     scores = Body("score_mod", _operators["flex_attention"], range(5), True)
     given = (score, *places, *score_mod_other_buffers)
-    with TransformGetItemToIndex():  # places are tensors, and index tensors
+    with _TensorsIndex():
         _, structure = _record(scores, score_mod, given, {}, may_alias=True)
     masks = Body("mask_fn", _operators["flex_attention"], range(1, 5), True)
-    with TransformGetItemToIndex():
+    with _TensorsIndex():
         given = (*places, *mask_mod_other_buffers)
         _, mask_structure = _record(masks, block_mask[-1], given, {}, may_alias=True)
     if structure[0] != "tensor" or mask_structure[0] != "tensor":
@@ -423,9 +422,16 @@ def _know_tag(module: Any) -> None:
     _operators["checkpoint"] = module.tag_activation_checkpoint
 
 
-def _index(tensor: torch.Tensor, indices: list[torch.Tensor]) -> torch.Tensor:
-    """`mod_index`, by which flex_attention's functions index tensors: one node, and its own gradient."""
-    return _index_node(tensor, *indices)
+class _TensorsIndex(TorchFunctionMode):
+    """In flex_attention's functions places are tensors, and index tensors: one node, torch's gradient."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.__getitem__:
+            tensor, index = args
+            parts = index if isinstance(index, tuple) else (index,)
+            if parts and all(isinstance(part, torch.Tensor) for part in parts):
+                return _index_node(tensor, *parts)
+        return func(*args, **(kwargs or {}))
 
 
 def _index_node(tensor: torch.Tensor, *indices: torch.Tensor) -> torch.Tensor:
@@ -435,9 +441,7 @@ def _index_node(tensor: torch.Tensor, *indices: torch.Tensor) -> torch.Tensor:
     return result
 
 
-def _know_index(module: Any) -> None:
-    _capture.mark_function(_index_node, "opaque")
-    _capture.substitute(module.mod_index, _index)
+_capture.mark_function(_index_node, "opaque")
 
 
 @contextlib.contextmanager
@@ -484,6 +488,5 @@ after_import(f"{_PACKAGE}.utils", _follow("_maybe_compile_and_run_fn", "validate
 after_import(f"{_PACKAGE}.flex_attention", _in_place_of("flex_attention", flex_attention))
 after_import("torch.nn.attention.flex_attention", _follow("flex_attention"))
 after_import("torch.fx.traceback", _know_annotations)
-after_import("torch._dynamo._trace_wrapped_higher_order_op", _know_index)
 after_import("torch._dynamo.decorators", _know_marks)
 after_import(f"{_PACKAGE}.hints_wrap", _in_place_of("hints_wrapper", hints_wrapper))

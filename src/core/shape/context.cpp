@@ -77,14 +77,7 @@ std::optional<int64_t> Context::hint(Dim dim) const {
   return e.hint;
 }
 
-// Of numbers that only the run knows there are no guards; the program has checked what it says of them.
-static constexpr size_t kChecked = SIZE_MAX;
-
 void Context::add_guard(ExprId predicate, LineId line) {
-  if (!exprs_[predicate].has_hint) {
-    guarded_.emplace(predicate, kChecked);
-    return;
-  }
   if (guarded_.emplace(predicate, guards_.size()).second) guards_.push_back({predicate, line});
 }
 
@@ -102,8 +95,6 @@ bool Context::decide(ExprId predicate, LineId line) {
   const Expr e = exprs_[predicate];
   if (e.kind == ExprKind::kConstant) return e.number != 0;
   if (!e.has_hint) {
-    if (guarded_.contains(predicate)) return true;
-    if (guarded_.contains(exprs_.negate(predicate))) return false;
     if (AssumedSizes::active()) {
       if (const auto known = truth_for_sizes(exprs_, predicate)) return *known;
     }

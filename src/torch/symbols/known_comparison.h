@@ -10,7 +10,4 @@ namespace stator {
 // As compare(), where it does not depend on numbers that only the run knows; nothing otherwise.
 std::optional<bool> compare_if_known(Comparison comparison, const SymNumber& a, const SymNumber& b);
 
-// The program has checked in this run that it is so: comparisons of the rest of the capture may rely on it.
-void assume(Comparison comparison, const SymNumber& a, const SymNumber& b);
-
 }  // namespace stator

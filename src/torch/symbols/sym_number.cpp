@@ -299,35 +299,6 @@ std::optional<bool> compare_if_known(Comparison comparison, const SymNumber& a, 
   }
 }
 
-void assume(Comparison comparison, const SymNumber& a, const SymNumber& b) {
-  Context* context = a.context != nullptr ? a.context : b.context;
-  if (context == nullptr || a.is_real || b.is_real) return;
-  shape::ExprTable& exprs = context->exprs();
-  const auto expr = [&](const SymNumber& number) {
-    const shape::Dim dim = number.integer.dim();
-    return dim.is_expr() ? dim.expr() : exprs.constant(dim.number());
-  };
-  const bool swapped = comparison == Comparison::gt || comparison == Comparison::ge;
-  const shape::ExprId left = expr(swapped ? b : a), right = expr(swapped ? a : b);
-  const auto note = [&](shape::ExprId predicate) { context->add_guard(predicate, LineId::kNone); };
-  switch (comparison) {
-    case Comparison::lt:
-    case Comparison::gt:
-      note(exprs.lt(left, right));
-      note(exprs.ne(left, right));
-      return note(exprs.le(left, right));
-    case Comparison::le:
-    case Comparison::ge:
-      return note(exprs.le(left, right));
-    case Comparison::eq:
-      note(exprs.le(left, right));
-      note(exprs.le(right, left));
-      return note(exprs.eq(left, right));
-    case Comparison::ne:
-      return note(exprs.ne(left, right));
-  }
-}
-
 bool compare(Comparison comparison, const SymNumber& a, const SymNumber& b) {
   if (!a.is_real && !b.is_real)
     return with_known_ints([&] { return compare_ints(comparison, a.integer, b.integer); });

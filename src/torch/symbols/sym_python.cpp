@@ -7,10 +7,7 @@
 
 #include <string_view>
 
-#include "torch/symbols/known_comparison.h"
 #include "torch/symbols/sym_node.h"
-#include "torch/tracing/imported_module.h"
-#include "torch/tracing/session.h"
 
 namespace stator {
 namespace {
@@ -78,34 +75,10 @@ PyObject* reflected(PyObject* self, PyObject* other) {
   return binary(operation, other, self);
 }
 
-// Of numbers that only the run knows: an object that a branch asks, and torch._check
-// (stator/runtime/checks.py). Nothing: it is decided here.
-PyObject* open_comparison(Comparison comparison, PyObject* self, PyObject* other) {
-  static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-  static PyObject* const type =
-      py::object(imported("stator.runtime.checks").attr("OpenComparison")).release().ptr();
-  static PyObject* const nothing = PyTuple_New(0);
-  auto* const made_by = reinterpret_cast<PyTypeObject*>(type);
-  const Ref<> made = Ref<>::steal(PyBaseObject_Type.tp_new(made_by, nothing, nullptr));
-  const Ref<> name = Ref<>::steal(PyUnicode_InternFromString(kNames[static_cast<size_t>(comparison)]));
-  if (!made || !name || PyObject_SetAttrString(made.get(), "name", name.get()) < 0 ||
-      PyObject_SetAttrString(made.get(), "left", self) < 0 ||
-      PyObject_SetAttrString(made.get(), "right", other) < 0)
-    throw py::error_already_set();
-  return Ref<>(made).release();
-}
-
-bool is_open(Comparison comparison, const SymNumber& a, const SymNumber& b) {
-  const Session* session = Session::current();
-  return (!a.has_hint() || !b.has_hint()) && session != nullptr && !session->runs_python &&
-         !compare_if_known(comparison, a, b);
-}
-
 template <Comparison comparison>
 PyObject* compared(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
     const auto a = number_of(self), b = is_number(other) ? number_of(other) : std::nullopt;
-    if (a && b && is_open(comparison, *a, *b)) return open_comparison(comparison, self, other);
     if (a && b) return PyBool_FromLong(compare(comparison, *a, *b));
     if (!is_number(other)) Py_RETURN_NOTIMPLEMENTED;
     constexpr int kCodes[] = {Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE};
