@@ -88,10 +88,9 @@ def compile_graph(
     A set: the numbers of the floats that must not be symbols; the backend wants the graph made with these.
     """
     context = getattr(backend, "backend_ctx_ctor", contextlib.nullcontext)
-    is_symbolic = symbols is not None and not overlapping
 
     def compile_part(part: Any, given: list[Any]) -> Any:
-        with tracing_context.around(part, is_symbolic):
+        with tracing_context.around(part, overlapping):
             return backend(part, given)
 
     compile_parts: Any = compile_part

@@ -12,14 +12,14 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def around(module: Any, is_symbolic: bool) -> Iterator[None]:
-    """`is_symbolic`: the inputs are the fake tensors of the graph; otherwise real ones."""
+def around(module: Any, overlapping: bool) -> Iterator[None]:
+    """`overlapping`: the graph's own fake tensors, whose memory is not shared, are not what is compiled."""
     guards = sys.modules.get("torch._guards")
     fakes = module.meta.get("stator_fakes")
     if guards is None or fakes is None:
         yield
         return
-    context = _context_class()((lambda: fakes.mode) if is_symbolic else _mode_of_constant_sizes)
+    context = _context_class()(_mode_of_constant_sizes if overlapping else lambda: fakes.mode)
     with guards.tracing(context):
         try:
             yield

@@ -31,7 +31,7 @@ class OpenGraph:
             self.lifted[node] = placeholder
         return self.lifted[node]
 
-    def reads(self, nodes: list[fx.Node]) -> fx.GraphModule:
+    def module(self, nodes: list[fx.Node], body: Any) -> fx.GraphModule:
         """A module of it that takes these values of the graph around it, in this order."""
         graph = fx.Graph()
         values: dict[fx.Node, fx.Node] = {}
@@ -40,8 +40,14 @@ class OpenGraph:
             placeholder.meta = node.meta
             if node in self.lifted:
                 values[self.lifted[node]] = placeholder
-        graph.output(graph.graph_copy(self.graph, values))
-        return fx.GraphModule(self.root or torch.nn.Module(), graph)
+        results = graph.graph_copy(self.graph, values)
+        if body.is_single:
+            assert isinstance(results, tuple)
+            results = results[0]
+        graph.output(results)
+        module = fx.GraphModule(self.root or torch.nn.Module(), graph)
+        module.meta.update(body.meta)
+        return module
 
     def attribute(self, name: str, value: Any) -> fx.Node:
         """A value that the module holds."""
@@ -56,23 +62,32 @@ def arguments_of(
 
     `counts`: how many functions of each name all graphs have so far. Those inside of others count first.
     """
-    read: dict[fx.Node, None] = {}
-    if call.layout == "map":  # the first item of each stands for all of them
-        half = len(given) // 2
-        read.update(dict.fromkeys(given[half:]))
+    count = len(given) - call.stand_ins
+    stand_ins = given[count:]
+    reads: list[list[fx.Node]] = []
     for body in bodies:
-        read.update(dict.fromkeys(body.lifted))
-    operands = list(read)
+        reads.append([node for node in body.lifted if node not in stand_ins])
+    if call.shares_reads:
+        shared = list(dict.fromkeys(node for each in reads for node in each))
+        reads = [shared] * len(bodies)
     modules = []
-    for body, open_graph in zip(call.bodies, bodies, strict=True):
+    for body, open_graph, read in zip(call.bodies, bodies, reads, strict=True):
         name = f"{body.name}_{counts[body.name]}"
         counts[body.name] += 1
-        modules.append(around.attribute(name, open_graph.reads(operands)))
-    if call.layout == "condition":
-        return (*given, *modules, tuple(operands))
-    if call.layout == "map":
-        for node in given[half:]:
-            if not node.users:
-                around.graph.erase_node(node)
-        return (*modules, given[:half], operands[half:])
-    return (*modules, *operands)
+        taken = [stand_ins[i] for i in body.given]
+        modules.append(around.attribute(name, open_graph.module([*taken, *read], body)))
+    for node in reversed(stand_ins):
+        _drop(around.graph, node)
+    arguments: tuple[Any, ...] = call.arrange(given[:count], modules, reads)
+    return arguments
+
+
+def _drop(graph: fx.Graph, node: fx.Node) -> None:
+    """Take a stand-in out of the graph, and what only it was made of."""
+    if node.users or node.op == "placeholder" or node._erased:
+        return
+    read = node.all_input_nodes
+    graph.erase_node(node)
+    for each in read:
+        if each.op == "call_function" and each.target is torch.ops.aten.select.int:
+            _drop(graph, each)

@@ -212,6 +212,7 @@ class GraphBuilder:
             return []
         if isinstance(call, HigherOrderCall):
             return self._higher_order(call, tensors, first, line)
+        self._fakes.finds_tensors = True
         if not call.is_plain():
             node = self._function(call.on_leaves(), (*tensors, *numbers), line)
             return [self.item(node, i, first + i, line) for i in range(call.result_count)]
@@ -244,8 +245,7 @@ class GraphBuilder:
                 each.meta = self._meta(None, line)
         node = self.graph.create_node("call_function", call.operator, args, call.keywords)
         node.meta = self._meta(None, line, node)
-        count = len(next(iter(reversed(bodies[0].graph.nodes))).args[0])
-        return [self.item(node, i, first + i, line) for i in range(count)]
+        return [self.item(node, i, first + i, line) for i in range(call.results)]
 
     def constant(self, value: Any) -> fx.Node:
         """An attribute of the module, for what source text cannot express."""

@@ -33,6 +33,8 @@ class FakeValues:
         self._describe = describe
         self._shape_env = shape_env
         self._mode: Any = None
+        self.finds_tensors = False
+        """Whether a node calls a function of the program's, which may read tensors that it is not given."""
         self._made: dict[int, torch.Tensor | None] = {}
         self._numbers: dict[int, float | torch.SymFloat] = {}
         self._leaves: set[int] = set()
@@ -89,7 +91,7 @@ class FakeValues:
             # Imported here: it costs seconds the first time, since it brings torch._dynamo's settings along.
             from torch._subclasses.fake_tensor import FakeTensorMode
 
-            self._mode = FakeTensorMode(shape_env=self._shape_env)
+            self._mode = FakeTensorMode(shape_env=self._shape_env, allow_non_fake_inputs=self.finds_tensors)
         return self._mode
 
     def _element(self, spec: Mapping[str, Any]) -> torch.Tensor:

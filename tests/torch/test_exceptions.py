@@ -214,3 +214,37 @@ def test_a_write_that_torch_refuses_on_a_hit(write: str) -> None:
     # The same metadata, but one is a view of a leaf, which no guard looks at.
     for kind in (0, 1, 2, 1, 2, 0):
         assert outcome(compiled, kind) == outcome(plain, kind)
+
+
+class Refused(Exception):
+    """Has no __init__ of its own: `raise Refused` makes an instance in C."""
+
+
+class Numbered(Exception):
+    def __init__(self) -> None:
+        super().__init__("numbered")
+        self.number = 3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_classes_of_the_program_are_raised(backend: str) -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, bool, bool]:
+        try:
+            raise Refused
+        except Refused as error:
+            bare, known = len(error.args) == 0, type(error) is Refused
+        try:
+            try:
+                raise Refused("a", 2)
+            except Refused as first:
+                raise Numbered from first
+        except Numbered as second:
+            cause = second.__cause__
+            return x + second.number + (2 if isinstance(cause, Refused) else 0), bare, known
+
+    compiled = stator.compile(function, backend=backend, fullgraph=True)
+    x = torch.ones(2)
+    for _ in range(2):
+        found, wanted = compiled(x), function(x)
+        assert torch.equal(found[0], wanted[0])
+        assert found[1:] == wanted[1:]

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import pytest
+from comparison import same
 
 import stator
 import torch
@@ -446,3 +447,44 @@ def test_floats_that_sympy_takes_for_constants(backend: str, odd: float, before:
     # AOT autograd takes no float that is a result: each value has a capture of its own there.
     served = sum(entry.hits for entry in stator.cache_entries(compiled))
     assert served >= (2 if backend == "eager" else 1)
+
+
+FOUND = torch.full((1,), 3.0)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_functions_in_the_graph_may_find_tensors_by_themselves(backend: str) -> None:
+    @stator.allow_in_graph
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * FOUND
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return scaled(x) + 1
+
+    compiled = stator.compile(program, backend=backend, fullgraph=True)
+    x = torch.arange(3.0)
+    assert same(compiled(x), program(x))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_backends_find_a_mode_for_fake_tensors(dynamic: bool) -> None:
+    found: list[object] = []
+
+    def backend(module: torch.fx.GraphModule, examples: object) -> object:
+        from torch._guards import TracingContext, detect_fake_mode
+
+        context = TracingContext.try_get()
+        assert context is not None
+        mode = context.fake_mode
+        assert mode is not None
+        assert detect_fake_mode(examples) is mode
+        value = next(iter(module.graph.nodes)).meta["val"]
+        if isinstance(value, torch.Tensor):
+            assert value.fake_mode is mode  # type: ignore[attr-defined]
+        found.append(mode)
+        return module.forward
+
+    x = torch.arange(3.0)
+    compiled = stator.compile(lambda x: x + 1, backend=backend, fullgraph=True, dynamic=dynamic)
+    assert same(compiled(x), x + 1)
+    assert len(found) == 1

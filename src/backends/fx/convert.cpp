@@ -117,7 +117,7 @@ class Converter {
     for (size_t i = 0; i < shapes.symbols().size(); i++) {
       if (!shapes.symbols()[i].hint) read_.push_back(i);
     }
-    if (shapes.has_symbols() || (session->has_read && captures_scalars(*session))) {
+    if (shapes.has_symbols() || (session->has_read && captures_scalars(*session)) || has_loops()) {
       symbols = make_symbols(graph_, used_, fixed);
       for (const py::handle& each : symbols.attr("ints"))
         symbol_ints.push_back(py::reinterpret_borrow<py::object>(each));
@@ -185,6 +185,17 @@ class Converter {
   }
 
  private:
+  // Operators that take functions; those of loops make symbols of their own when compilers trace them.
+  bool has_loops() const {
+    const auto calls = [&](const ir::Node& node) {
+      if (node.op != ir::op::kCall) return false;
+      const auto* function =
+          static_cast<const OpaqueFunction*>(graph_.constant(graph_.operands(node)[0]).object.get());
+      return py::hasattr(function->call, "bodies");
+    };
+    return std::ranges::any_of(graph_.nodes(), calls);
+  }
+
   bool is_float(const ir::Input& input) const {
     return graph_.value(input.value).kind == ir::ValueKind::kFloat;
   }

@@ -3,6 +3,7 @@
 #include "capture/recording/context_managers.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/made_error.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/interpreter/calls.h"
 #include "capture/recording/calls.h"
@@ -70,7 +71,7 @@ bool before_lock(Recording& recording, NativeEffect effect, PyObject* lock) {
 
 // An error that C code has just made: nobody else holds it.
 void note_raised(Recording& recording) {
-  PyObject* error = builtin_error();
+  PyObject* error = made_error();
   if (error != nullptr && Py_REFCNT(error) == 1 && !is_known(recording, error)) make_fresh(recording, error);
 }
 

@@ -57,6 +57,19 @@ void look_at_arguments(Recording& recording, PyObject*& callable, PyObject* cons
   if (function != nullptr) put_in_place(recording, callable, function);
 }
 
+// `dict[str, int]()` makes a dict. Instances of classes with attributes are told which alias made them.
+static bool look_through_alias(Recording& recording, PyObject*& callable) {
+  static PyObject* const name = PyUnicode_InternFromString("__origin__");
+  if (!read_attribute(recording, callable, name)) return false;
+  Ref<> origin = Ref<>::steal(PyObject_GetAttr(callable, name));
+  if (!origin) return false;
+  const auto* type = reinterpret_cast<PyTypeObject*>(origin.get());
+  const bool is_bare =
+      PyType_Check(origin.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 && type->tp_dictoffset == 0;
+  if (is_bare) Py_SETREF(callable, origin.release());
+  return true;
+}
+
 // A wrapper that only passes its arguments on gives way to the function that it calls.
 bool look_through(Recording& recording, PyObject*& callable) {
   if (PyObject* function = substitute_of(callable)) {
@@ -81,6 +94,8 @@ bool look_through(Recording& recording, PyObject*& callable) {
     if (function == nullptr) return false;
     Py_SETREF(callable, function);
   }
+  if (Py_IS_TYPE(callable, &Py_GenericAliasType) && is_known(recording, callable))
+    return look_through_alias(recording, callable);
   if (std::string_view(Py_TYPE(callable)->tp_name) == "functools.partial" && is_known(recording, callable))
     return look_through_partial(recording, callable);
   if (!PyFunction_Check(callable)) return follow_call(recording, callable);

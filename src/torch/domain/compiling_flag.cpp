@@ -60,7 +60,9 @@ CompilingFlag::CompilingFlag(bool told)
       old_(compiler().attr(py::handle(keys().torch))),
       told_(told),
       says_(false),
-      asking_code_(reinterpret_cast<PyCodeObject*>(compiler().attr("is_compiling").attr("__code__").ptr())) {
+      asking_code_(reinterpret_cast<PyCodeObject*>(compiler().attr("is_compiling").attr("__code__").ptr())),
+      dynamo_code_(
+          reinterpret_cast<PyCodeObject*>(compiler().attr("is_dynamo_compiling").attr("__code__").ptr())) {
   set(true);
 }
 
@@ -75,6 +77,7 @@ void CompilingFlag::write(PyObject* key, PyObject* value) {
 
 void CompilingFlag::set(bool captured) {
   write(keys().capturing, captured ? Py_True : Py_False);
+  answer_dynamo_next(false);
   if (!told_) return;
   write(keys().told, captured ? Py_True : Py_False);
   answer_next(captured);
@@ -86,9 +89,16 @@ void CompilingFlag::answer_next(bool captured) {
   write(keys().torch, captured ? Py_True : old_.ptr());
 }
 
+void CompilingFlag::answer_dynamo_next(bool compiles) {
+  if (compiles == is_wrapper_told_) return;
+  is_wrapper_told_ = compiles;
+  if (!told_) write(keys().told, compiles ? Py_True : Py_False);
+}
+
 bool CompilingFlag::is_read(PyObject* dict, PyObject* key, PyObject** setting) {
   if (dict != dict_) return false;
   if (is(key, keys().capturing)) return true;
+  if (is_wrapper_told_ && is(key, keys().told)) return true;
   if (!is(key, keys().torch) && !is(key, keys().told)) return false;
   was_asked_ = true;
   *setting = keys().setting;

@@ -34,6 +34,9 @@ class CompilingFlag {
   // torch.compiler.is_compiling is about to be run: what the one who asks is told, where others are told yes.
   bool is_asked_by(PyCodeObject* code) const { return told_ && code == asking_code_; }
   void answer_next(bool captured);
+  // The same of torch.compiler.is_dynamo_compiling.
+  bool is_dynamo_asked_by(PyCodeObject* code) const { return code == dynamo_code_; }
+  void answer_dynamo_next(bool compiles);
 
   // Whether a read of the key is a read of a flag. `setting`: the key of the same dictionary that decided
   // what the flag says, or nullptr.
@@ -48,8 +51,10 @@ class CompilingFlag {
   py::object old_;  // of torch's flag
   const bool told_;
   bool was_asked_ = false;
-  bool says_;  // torch's flag says that it is captured
+  bool says_;                     // torch's flag says that it is captured
+  bool is_wrapper_told_ = false;  // the answer stands for one who is told yes under every setting
   PyCodeObject* const asking_code_;
+  PyCodeObject* const dynamo_code_;
 };
 
 // Functions that are told what eager code is told, whatever the setting is (stator/api/compiling.py says

@@ -33,6 +33,7 @@
 #include "torch/guards/tensor_watch.h"
 #include "torch/replacements/allowed_call.h"
 #include "torch/replacements/attribute_writes.h"
+#include "torch/replacements/bodies.h"
 #include "torch/replacements/checkpoint_region.h"
 #include "torch/replacements/custom_gradient.h"
 #include "torch/replacements/default_device.h"
@@ -205,6 +206,8 @@ class TorchCapture final : public DomainCapture {
   void entering(PyCodeObject* code, PyCodeObject* caller) override {
     if (flag_.is_asked_by(code))
       flag_.answer_next(session_->following == 0 && (caller == nullptr || !is_never_told(caller)));
+    if (flag_.is_dynamo_asked_by(code))
+      flag_.answer_dynamo_next(caller != nullptr && !session_->runs_python && is_followed_wrapper(caller));
   }
   bool reads_capture_flag(PyObject* dict, PyObject* key, PyObject** setting) override {
     return flag_.is_read(dict, key, setting);

@@ -3,10 +3,14 @@
 
 #include <ATen/core/enum_tag.h>
 
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "torch/operators/operator_table.h"
 #include "torch/operators/overridden_kernels.h"
@@ -55,7 +59,17 @@ ir::OpId table_id(const OperatorInfo& info) {
     op.arguments.push_back(argument.name());
     if (argument.kwarg_only() && op.first_keyword == UINT32_MAX) op.first_keyword = static_cast<uint32_t>(i);
   }
-  return torch_operators()->add(std::move(op));
+  const ir::OpId id = torch_operators()->add(op);
+  // Where a library defines its operator anew, graphs that call the older one are never run again: the old
+  // overload is gone, which their guards see.
+  ir::Operator& kept = torch_operators()->mutable_entry(id);
+  if (kept.flags != op.flags || kept.writes != op.writes || kept.arguments != op.arguments) {
+    kept.flags = op.flags;
+    kept.writes = op.writes;
+    kept.arguments = std::move(op.arguments);
+    kept.first_keyword = op.first_keyword;
+  }
+  return id;
 }
 
 // Overloads that take names of dimensions (up to torch 2.12): zeros.names, sum.dim_DimnameList, ...
@@ -259,10 +273,53 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
   }
 }
 
+namespace {
+
+// Operators of libraries that were destroyed: others, with other schemas, come to lie at their addresses.
+class GoneOperators final : public c10::OpRegistrationListener {
+ public:
+  void onOperatorRegistered(const c10::OperatorHandle&) override {}
+  void onOperatorDeregistered(const c10::OperatorHandle& op) override {
+    const std::lock_guard lock(mutex_);
+    schemas_.push_back(&op.schema());
+    came_ = true;
+  }
+  std::vector<const c10::FunctionSchema*> take() {
+    if (!came_) return {};
+    const std::lock_guard lock(mutex_);
+    came_ = false;
+    return std::exchange(schemas_, {});
+  }
+
+ private:
+  std::mutex mutex_;  // the dispatcher holds its own when it calls
+  std::vector<const c10::FunctionSchema*> schemas_;
+  std::atomic<bool> came_ = false;
+};
+
+GoneOperators& gone_operators() {
+  static GoneOperators* const gone = [] {
+    auto listener = std::make_unique<GoneOperators>();
+    GoneOperators* const kept = listener.get();
+    // Listens for as long as the process lives.
+    static auto* const registration =
+        new auto(c10::Dispatcher::singleton().addRegistrationListener(std::move(listener)));
+    static_cast<void>(registration);
+    return kept;
+  }();
+  return *gone;
+}
+
+}  // namespace
+
 const OperatorInfo& operator_info(const c10::OperatorHandle& handle) {
   static std::mutex mutex;
   static std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>> known;
+  static auto* const gone = new std::vector<std::unique_ptr<OperatorInfo>>;  // memos may know their addresses
   const std::lock_guard lock(mutex);
+  for (const c10::FunctionSchema* schema : gone_operators().take()) {
+    if (auto found = known.extract(schema)) gone->push_back(std::move(found.mapped()));
+  }
   auto& info = known[&handle.schema()];
   if (!info) info = std::make_unique<OperatorInfo>(handle);
   return *info;

@@ -24,6 +24,8 @@ struct Begin {
   size_t nodes, values;  // that the graph had by then
 };
 
+PyObject* wrapper_codes = nullptr;  // a set, which stator/runtime/bodies.py fills
+
 // Of one session: those that began, innermost last.
 struct OpenBodies {
   uint64_t session = 0;
@@ -72,16 +74,20 @@ void begin_body(Session& session, PyObject* body) {
   session.graph.append(ir::op::kCall, operands, {}, session.line());
 }
 
+uint32_t storage_of(const ir::Graph& graph, ir::ValueId id) {
+  const ir::Value& value = graph.value(id);
+  return value.storage == ir::ValueId::kNone ? index(id) : index(value.storage);
+}
+
+bool is_older(const ir::Graph& graph, const Begin& begin, uint32_t value) {
+  return value < begin.values || std::ranges::any_of(graph.inputs(), [&](const ir::Input& each) {
+           return index(each.value) == value;
+         });
+}
+
 // Which function runs, and how often, is known to the operator alone.
 void refuse_writes(Session& session, const Begin& begin) {
   const ir::Graph& graph = session.graph;
-  std::unordered_set<uint32_t> inputs;
-  for (const ir::Input& input : graph.inputs()) inputs.insert(index(input.value));
-  const auto is_older = [&](ir::ValueId id) {
-    const ir::Value& value = graph.value(id);
-    const uint32_t storage = value.storage == ir::ValueId::kNone ? index(id) : index(value.storage);
-    return storage < begin.values || inputs.contains(storage);
-  };
   for (const ir::Node& node : graph.nodes().subspan(begin.nodes)) {
     if (node.op == ir::op::kCall) continue;
     const ir::Effects effects = effects_of(graph, node);
@@ -89,7 +95,7 @@ void refuse_writes(Session& session, const Begin& begin) {
     for (size_t i = 0; i < operands.size(); i++) {
       if (!effects.writes_argument(i)) continue;
       graph.for_each_value(operands[i], [&](ir::ValueId id) {
-        if (is_older(id))
+        if (is_older(graph, begin, storage_of(graph, id)))
           raise_break(BreakCode::kHigherOrderOperator,
                       "a function that an operator is given writes to a tensor that was there before");
       });
@@ -97,11 +103,26 @@ void refuse_writes(Session& session, const Begin& begin) {
   }
 }
 
-void end_body(Session& session, PyObject* body, PyObject* outputs) {
+// The operator's results are taken for tensors with memory of their own.
+void refuse_aliases(Session& session, const Begin& begin, PyObject* outputs) {
+  std::unordered_set<uint32_t> seen;
+  for (const at::Tensor& tensor : tensors_in(outputs)) {
+    const uint32_t storage = storage_of(session.graph, session.value_of(tensor));
+    if (is_older(session.graph, begin, storage) || !seen.insert(storage).second)
+      raise_break(BreakCode::kHigherOrderOperator,
+                  "a function that an operator is given returns a tensor that shares memory with an input or "
+                  "another result: return a clone()");
+  }
+}
+
+// `may_alias`: the operator computes its results of what the function returns, or does what calling it would
+// do.
+void end_body(Session& session, PyObject* body, PyObject* outputs, bool may_alias) {
   std::vector<Begin>& begins = begins_of(session);
   if (begins.empty()) throw std::runtime_error("a body ends that did not begin");
   session.record_modes();
   refuse_writes(session, begins.back());
+  if (!may_alias) refuse_aliases(session, begins.back(), outputs);
   begins.pop_back();
   const ir::Operand operands[] = {object_operand(session, body), value_list(session, tensors_in(outputs))};
   session.graph.append(ir::op::kCall, operands, {}, session.line());
@@ -115,9 +136,10 @@ TensorMeta stacked(TensorMeta meta, const Size& count) {
   return meta;
 }
 
-// The operator; its results look like the tensors `like`, or like as many of each as the first tensor that it
-// is given has rows.
-py::tuple record_operator(Session& session, PyObject* call, PyObject* given, PyObject* like, bool by_row) {
+// The operator; its results look like the tensors `like`, those from `stacked_from` on like as many of each
+// as the tensor that is given at the place `counted` has rows.
+py::tuple record_operator(Session& session, PyObject* call, PyObject* given, PyObject* like,
+                          size_t stacked_from, size_t counted) {
   session.record_modes();
   const std::vector<at::Tensor> patterns = tensors_in(like);
   const std::vector<at::Tensor> operands_given = tensors_in(given);
@@ -126,7 +148,8 @@ py::tuple record_operator(Session& session, PyObject* call, PyObject* given, PyO
   std::vector<ir::ValueSpec> specs;
   for (const at::Tensor& pattern : patterns) {
     metas.push_back(meta_of(pattern));
-    if (by_row) metas.back() = stacked(metas.back(), meta_of(operands_given.at(0)).sizes.at(0));
+    if (metas.size() > stacked_from)
+      metas.back() = stacked(metas.back(), meta_of(operands_given.at(counted)).sizes.at(0));
     metas.back().offset = Size(0);
     metas.back().wrapped_number = false;
     specs.push_back(value_spec(metas.back(), pattern.requires_grad(), dims[metas.size() - 1]));
@@ -165,14 +188,15 @@ PyObject* begin(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 
 PyObject* end(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return in_session([&](Session& session) {
-    end_body(session, arguments[0], arguments[1]);
+    end_body(session, arguments[0], arguments[1], arguments[2] == Py_True);
     return Py_NewRef(Py_None);
   });
 }
 
 PyObject* call(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return in_session([&](Session& session) {
-    return record_operator(session, arguments[0], arguments[1], arguments[2], arguments[3] == Py_True)
+    return record_operator(session, arguments[0], arguments[1], arguments[2],
+                           py::handle(arguments[3]).cast<size_t>(), py::handle(arguments[4]).cast<size_t>())
         .release()
         .ptr();
   });
@@ -182,6 +206,15 @@ PyObject* refuse(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return in_session([&](Session&) -> PyObject* {
     const char* text = PyUnicode_AsUTF8(arguments[0]);
     raise_break(BreakCode::kHigherOrderOperator, text != nullptr ? text : "");
+  });
+}
+
+// Whether the innermost body that is open gives a tensor which is older than itself.
+PyObject* is_older_tensor(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  return in_session([&](Session& session) {
+    const std::vector<Begin>& begins = begins_of(session);
+    const uint32_t value = index(session.value_of(THPVariable_Unpack(arguments[0])));
+    return PyBool_FromLong(!begins.empty() && is_older(session.graph, begins.back(), value));
   });
 }
 
@@ -199,6 +232,7 @@ PyMethodDef methods[] = {
     {"end_body", as_function(end), METH_FASTCALL, nullptr},
     {"call", as_function(call), METH_FASTCALL, nullptr},
     {"refuse", as_function(refuse), METH_FASTCALL, nullptr},
+    {"is_older", as_function(is_older_tensor), METH_FASTCALL, nullptr},
     {"takes_bodies", as_function(takes_bodies), METH_FASTCALL, nullptr},
 };
 
@@ -212,6 +246,7 @@ void prepare_bodies() {
   const py::module_ own = imported("stator.runtime.bodies");
   for (PyMethodDef& method : methods)
     own.attr(method.ml_name) = py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
+  wrapper_codes = py::object(own.attr("WRAPPER_CODES")).release().ptr();
 }
 
 bool is_body_call(PyObject* callable) {
@@ -224,6 +259,10 @@ bool marks_outermost_body(PyObject* callable) {
   const Session* session = Session::current();
   if (session == nullptr || (found != &methods[0] && found != &methods[1])) return false;
   return begins_of(*session).size() == (found == &methods[0] ? 0 : 1);
+}
+
+bool is_followed_wrapper(PyCodeObject* code) {
+  return wrapper_codes != nullptr && PySet_Contains(wrapper_codes, reinterpret_cast<PyObject*>(code)) == 1;
 }
 
 bool has_open_body(const Session& session) { return !begins_of(session).empty(); }

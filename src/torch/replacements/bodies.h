@@ -16,6 +16,10 @@ bool is_body_call(PyObject* callable);
 // Whether this call begins or ends a body that lies in no other one.
 bool marks_outermost_body(PyObject* callable);
 
+// Python functions of torch's around such operators (torch.while_loop, flex_attention) that check arguments
+// and then call the operator. They are captured like the program's code, and told that they are compiled.
+bool is_followed_wrapper(PyCodeObject* code);
+
 // Whether a body has begun and not ended.
 bool has_open_body(const Session& session);
 

@@ -4,6 +4,7 @@
 #include "torch/guards/input_queries.h"
 #include "torch/replacements/bodies.h"
 #include "torch/replacements/checkpoint_region.h"
+#include "torch/replacements/compiled_autograd.h"
 #include "torch/replacements/default_device.h"
 #include "torch/replacements/hooks.h"
 #include "torch/replacements/known_list.h"
@@ -41,6 +42,7 @@ constexpr Replacement kReplacements[] = {
     {Of::functions, checks_hooked, is_hook_check, CallKind::tensor, prepare_hooks},
     {Of::nothing, nullptr, marks_outermost_body, CallKind::region},  // the outermost of those that follow
     {Of::nothing, nullptr, is_body_call, CallKind::tensor, prepare_bodies},
+    {Of::nothing, nullptr, is_autograd_operation, CallKind::tensor},
     {Of::others, makes_parameter, is_parameter_maker, CallKind::tensor, prepare_made_parameters},
     {Of::others, calls_custom_function, nullptr, CallKind::unknown},
     {Of::others, asks_without_device, is_question_without_device, CallKind::pure, prepare_default_device},

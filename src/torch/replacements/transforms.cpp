@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "torch/replacements/backward.h"
+#include "torch/replacements/bodies.h"
 #include "torch/replacements/traced_engine.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
@@ -281,8 +282,10 @@ void prepare_transforms() {
 
 void before_function(PyObject* function) {
   PyObject* module = reinterpret_cast<PyFunctionObject*>(function)->func_module;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   if (is_below(module, "torch._higher_order_ops.")) {
-    if (Session* session = Session::current()) {
+    Session* session = Session::current();
+    if (session != nullptr && (session->runs_python || !is_followed_wrapper(code))) {
       const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(function)->func_name);
       session->note_break(BreakCode::kHigherOrderOperator, name != nullptr ? name : "");
     }
