@@ -179,6 +179,17 @@ RAISING: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "activation of integers": (F.hardswish, BYTES),
     "bits of floats": (torch.bitwise_not, FLOATS),
     "in place": (lambda x: x.abs_(), BOOLEANS),
+    "booleans subtracted from": (lambda x: torch.rsub(x, True), FLOATS),
+    "logarithms of integers": (lambda x: torch.logaddexp(x, x), BYTES),
+    "a product of unequal types": (lambda x: x[None] @ x.double(), FLOATS),
+    "a layer of another type": (lambda x: F.linear(x, x[None].half()), FLOATS),
+    "a convolution of unequal types": (lambda x: F.conv1d(x[None], x[None, None, :1].double()), FLOATS),
+    "a norm of another type": (lambda x: F.layer_norm(x, (2,), x.double()), FLOATS),
+    "a loss of unequal types": (lambda x: F.binary_cross_entropy(x - x, x.double() - 1), FLOATS),
+    "elements of another type": (lambda x: x.index_put((torch.tensor([0]),), x[:1].double()), FLOATS),
+    "an index of 32 bits": (lambda x: x.index_fill(0, torch.tensor([0]).int(), 1.0), FLOATS),
+    "an index of floats": (lambda x: x.index_select(0, x - 1), FLOATS),
+    "a mask of bytes": (lambda x: x.masked_fill(torch.tensor([1, 0], dtype=torch.uint8), 1.0), FLOATS),
 }
 
 
@@ -190,7 +201,7 @@ def test_kernels_that_raise(name: str, gradients: bool) -> None:
     errors = []
     for run in (function, compiled):
         x = values.clone()
-        with torch.set_grad_enabled(gradients), pytest.raises((RuntimeError, NotImplementedError)) as raised:
+        with torch.set_grad_enabled(gradients), pytest.raises((RuntimeError, IndexError)) as raised:
             run(x.requires_grad_() if gradients and x.is_floating_point() else x)
         errors.append((type(raised.value), str(raised.value).split("\n")[0]))
     assert errors[0] == errors[1]
@@ -203,4 +214,5 @@ def test_types_that_kernels_take_go_to_xla() -> None:
         torch.tensor([1, 5, -3]),
         outside=0,
     )
+    check(lambda x, w: F.layer_norm(x, (4,), w, w), torch.randn(3, 4).bfloat16(), torch.randn(4), outside=0)
     check(lambda x: (x.sign(), x & ~x, x.cumsum(0), x < ~x), torch.tensor([True, False]), outside=0)
