@@ -82,6 +82,7 @@ class FakeValues:
         is_computed = spec["requires_grad"] and has_history
         element.requires_grad_(spec["requires_grad"] and not is_computed)
         fake: torch.Tensor = FakeTensor(mode, element, spec["device"])
+        fake.memory = spec["storage"]  # type: ignore[attr-defined]
         return _Computed.given_history(fake) if is_computed else fake
 
     @property
@@ -121,3 +122,9 @@ class FakeValues:
         if spec["conj"]:
             element = element.conj()
         return element._neg_view() if spec["neg"] else element
+
+
+def memory_of(value: Any) -> int | None:
+    """Names the memory of a tensor within its graph: views have their base's. None for all but such fakes."""
+    memory = getattr(value, "memory", None) if isinstance(value, torch.Tensor) else None
+    return memory if isinstance(memory, int) else None

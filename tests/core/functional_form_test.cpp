@@ -113,6 +113,28 @@ TEST(FunctionalForm, AChangeOfSizesIsRefused) {
             "the operator aten::t_");
 }
 
+TEST(FunctionalForm, ResultsThatShareMemoryAreViewsOfTheirBase) {
+  const auto form = functional_form(parsed(R"g(
+  %0: f32[2,2]{2,1} = input x
+  %1: f32[2,2]{2,1} = aten::add.Tensor(%0, %0, 1)
+  %2: f32[2]{1}+2 view(%1) = aten::select.int(%1, 0, 1)
+  %3: f32[2]{1}+2 same(%2) = aten::add_.Scalar(%2, 3, 1)
+  return %3, %0, %1
+)g"));
+  ASSERT_TRUE(form) << form.error();
+  using Kind = FormResult::Kind;
+  ASSERT_EQ(form->results.size(), 3u);
+  EXPECT_EQ(form->graph.outputs().size(), 1u);  // the base, after the write
+  EXPECT_EQ(form->results[0].kind, Kind::kView);
+  EXPECT_EQ(form->results[0].index, 0u);
+  EXPECT_EQ(form->results[0].sizes, std::vector<int64_t>{2});
+  EXPECT_EQ(form->results[0].strides, std::vector<int64_t>{1});
+  EXPECT_EQ(form->results[0].offset, 2);
+  EXPECT_EQ(form->results[1].kind, Kind::kInput);
+  EXPECT_EQ(form->results[2].kind, Kind::kMade);
+  EXPECT_EQ(form->results[2].index, 0u);
+}
+
 std::string decomposed(std::string_view body, bool keeps = false) {
   const ir::Graph graph = decompose(parsed(body), [keeps](std::string_view) { return keeps; });
   if (auto error = ir::verify(graph)) return *error;

@@ -48,7 +48,7 @@ def page() -> str:
         base = name.removeprefix("aten::")
         if (
             name in ruled
-            or operator in decomposed
+            or (operator in decomposed and not is_random(operator))
             or (base.startswith("_") and torch.Tag.core not in operator.tags)
         ):
             continue

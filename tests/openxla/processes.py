@@ -114,6 +114,32 @@ def in_threads() -> None:
     assert not wrong
 
 
+def resident_mb() -> float:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def memory_stays() -> None:
+    """Inputs at new addresses: what is left of each call would keep its memory from being used again."""
+    import stator
+    import torch
+
+    compiled = stator.compile(lambda x: (x * 2).sum(0), backend="openxla_eval")
+    trained = stator.compile(lambda x: (x * 3).tanh().sum(), backend="openxla")
+
+    def call() -> None:
+        with torch.no_grad():
+            compiled(torch.ones(256, 256))
+        trained(torch.ones(256, 256, requires_grad=True)).backward()
+
+    for _ in range(50):
+        call()
+    before = resident_mb()
+    for _ in range(400):
+        call()
+    assert resident_mb() - before < 40, (before, resident_mb())
+
+
 def behind_torch_compile() -> None:
     """An unchanged program's torch.compile(backend="openxla")."""
     import stator

@@ -345,6 +345,30 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         (torch.randn(3),),
     ),
+    "numbers without dimensions": (
+        every(
+            lambda x: (x.softmax(0), x.log_softmax(0), (x * 0).softmax(0)),
+            lambda x: (x / 0).softmax(0),
+        ),
+        (torch.tensor(NAN),),
+    ),
+    "roots of half precision": (lambda x: (x**0.5, x**-0.5, x.bfloat16() ** 0.5), (FLOATS[:11].half(),)),
+    "reductions by place": (
+        lambda x, i, s: [
+            x.scatter_reduce(0, i, s, way, include_self=own)
+            for way in ("sum", "prod", "mean", "amax", "amin")
+            for own in (True, False)
+        ],
+        (torch.randn(4), torch.tensor([0, 1, 0, 0]), torch.randn(4)),
+    ),
+    "reductions of integers by place": (
+        lambda x, i, s: [x.scatter_reduce(0, i, s, "mean", include_self=own) for own in (True, False)],
+        (torch.tensor([-3, 5, 1, 2]), torch.tensor([0, 1, 0, 0]), torch.tensor([-3, 2, 5, -1])),
+    ),
+    "spread of complex numbers": (
+        lambda z: (z.var(), z.std(0), torch.var_mean(z, 1)),
+        (torch.randn(4, 4, dtype=torch.complex64),),
+    ),
     "a row that is masked": (
         lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m),
         (torch.randn(2, 2, 4, 8), torch.tensor([True, False, True, True])[:, None].expand(4, 4).clone()),

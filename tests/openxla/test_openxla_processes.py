@@ -14,6 +14,7 @@ NAMES = [
     "exit_after_fork",
     "in_threads",
     "compiling_in_threads",
+    "memory_stays",
     "behind_torch_compile",
     "without_jaxlib",
     "old_jaxlib",

@@ -9,8 +9,10 @@
 #include <algorithm>
 
 #include "backends/fx/input_overlap.h"
+#include "backends/native/tensor_program.h"
 #include "backends/openxla/emit/border.h"
 #include "backends/openxla/emit/call.h"
+#include "backends/openxla/emit/element_types.h"
 #include "backends/openxla/emit/emit.h"
 #include "backends/openxla/runtime/executable.h"
 #include "backends/openxla/runtime/precision.h"
@@ -61,14 +63,12 @@ class DirectProgram final : public TensorProgram {
       if (!computed) throw std::runtime_error("XLA would not raise what eager code does");
       std::vector<at::Tensor>& results = *computed;
       written = true;
-      size_t next = 0;
-      for (size_t input : form_.output_is_input) {
-        PyObject* object =
-            input == SIZE_MAX ? THPVariable_Wrap(std::move(results[next++])) : Py_NewRef(inputs[input]);
-        if (!object) throw py::error_already_set();
-        outputs.push_back(Ref<>::steal(object));
-      }
       const at::NoGradGuard no_gradients;
+      for (const pass::FormResult& result : form_.results) {
+        outputs.push_back(Ref<>::steal(object_of(result, inputs, results)));
+        if (!outputs.back()) throw py::error_already_set();
+      }
+      size_t next = results.size() - form_.written.size();
       for (size_t input : form_.written) THPVariable_Unpack(inputs[input]).copy_(results[next++]);
       return true;
     } catch (...) {
@@ -90,6 +90,16 @@ class DirectProgram final : public TensorProgram {
 
  private:
   size_t input_count() const { return form_.graph.inputs().size(); }
+
+  // A new reference; null where Python raised.
+  static PyObject* object_of(const pass::FormResult& result, PyObject* const* inputs,
+                             const std::vector<at::Tensor>& made) {
+    using Kind = pass::FormResult::Kind;
+    if (result.kind == Kind::kInput) return Py_NewRef(inputs[result.index]);
+    const at::Tensor& tensor = made[result.index];
+    if (result.kind == Kind::kMade) return THPVariable_Wrap(tensor);
+    return THPVariable_Wrap(tensor.as_strided(result.sizes, result.strides, result.offset));
+  }
 
   std::shared_ptr<Executable> compiled(const Precision& precision) const {
     const at::Device place = executables_.place();
@@ -143,14 +153,11 @@ ir::Device device_of(const ir::Graph& graph) {
   return {};
 }
 
-// A result with gaps, or at an offset, is a view of something larger: AOT autograd makes it one.
-bool returns_compact(const ir::Graph& original) {
-  for (ir::ValueId id : original.outputs()) {
-    if (!is_dense(original, id)) return false;
-    const shape::Dim offset = original.value(id).storage_offset;
-    if (offset.is_expr() || offset.number() != 0) return false;
-  }
-  return true;
+// What XLA gives has no gaps: AOT autograd makes results that have some. New contents of inputs are copied.
+bool returns_compact(const pass::FunctionalForm& form) {
+  const auto outputs = form.graph.outputs();
+  return std::ranges::all_of(outputs.first(outputs.size() - form.written.size()),
+                             [&](ir::ValueId id) { return is_dense(form.graph, id); });
 }
 
 }  // namespace
@@ -158,9 +165,7 @@ bool returns_compact(const ir::Graph& original) {
 // Why the graph cannot go to the emitter as it was captured; nothing if it can.
 static std::optional<std::string> obstacle(const Session& session, const ir::Device& device) {
   if (session.changes_tensors || session.has_read) return "it changes tensors' attributes or reads numbers";
-  if (auto reason = not_plain(session.graph, device)) return reason;
-  if (!returns_compact(session.graph)) return "a result is a view of something larger";
-  return {};
+  return not_plain(session.graph, device);
 }
 
 std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session>& session,
@@ -170,6 +175,10 @@ std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session
     py::handle(backend).attr("not_direct")(reason);
     return nullptr;
   };
+  if (const auto name = raising_call(session->graph)) {
+    (void)refuse(*name + " raises for these element types: torch's kernels run the graph");
+    return native::make_tensor_program(session);
+  }
   const ir::Device device = device_of(session->graph);
   if (const auto reason = obstacle(*session, device)) return refuse(*reason);
   std::vector<at::Tensor> tensors;
@@ -178,6 +187,7 @@ std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session
   if (overlap.matters() && !overlap.none()) return refuse("a written input shares memory with another");
   auto form = pass::functional_form(session->graph);
   if (!form) return refuse(form.error());
+  if (!returns_compact(*form)) return refuse("a result has gaps");
   form->graph =
       pass::decompose(form->graph, [](std::string_view name) { return find_rule(name) != nullptr; });
   const auto text = emit(form->graph, {});  // which rules there are does not depend on settings

@@ -127,6 +127,23 @@ py::object replay(Trace& trace, const std::vector<at::Tensor>& arguments) {
   return tree_of(trace, outputs);
 }
 
+// A result of the original graph, of what its functional form computed.
+c10::IValue result_of(const pass::FormResult& result, const ir::Graph& graph,
+                      const std::vector<at::Tensor>& inputs, const std::vector<c10::IValue>& made) {
+  using Kind = pass::FormResult::Kind;
+  if (result.kind == Kind::kInput) return inputs[result.index];
+  if (result.kind == Kind::kMade) return made[result.index];
+  // Kernels that replay another operator than the recorded one may order the base's memory otherwise.
+  std::vector<int64_t> sizes, strides;
+  const ir::ValueId base = graph.outputs()[result.index];
+  for (const shape::Dim& dim : graph.sizes(base)) sizes.push_back(dim.number());
+  for (const shape::Dim& dim : graph.strides(base)) strides.push_back(dim.number());
+  at::Tensor memory = made[result.index].toTensor();
+  if (memory.strides() != at::IntArrayRef(strides))
+    memory = at::empty_strided(sizes, strides, memory.options()).copy_(memory);
+  return memory.as_strided(result.sizes, result.strides, result.offset);
+}
+
 // The functional form with its composites written out, run by torch's kernels: (true, results), or (false,
 // the reason why there is none). `keeps`: composites stay whole.
 py::tuple replay_functional(Trace& trace, const std::vector<at::Tensor>& arguments, bool keeps) {
@@ -144,10 +161,10 @@ py::tuple replay_functional(Trace& trace, const std::vector<at::Tensor>& argumen
   {
     py::gil_scoped_release release;
     made = program.run(inputs, {});
-    size_t next = 0;
-    for (size_t input : form->output_is_input)
-      outputs.push_back(input == SIZE_MAX ? made[next++] : c10::IValue(inputs[input]));
     const at::NoGradGuard no_gradients;
+    for (const pass::FormResult& result : form->results)
+      outputs.push_back(result_of(result, graph, inputs, made));
+    size_t next = made.size() - form->written.size();
     for (size_t input : form->written) inputs[input].copy_(made[next++].toTensor());
   }
   return py::make_tuple(true, tree_of(trace, outputs));

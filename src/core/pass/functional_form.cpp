@@ -223,23 +223,68 @@ class Rewriter {
     enter(result, made);
   }
 
+  // The tensor itself, whose operators in place gave `id` back.
+  ValueId tensor_of(ValueId id) const {
+    while (from_.value(id).alias == AliasKind::kSame) id = from_.value(id).base;
+    return id;
+  }
+
+  // A view that strides describe on the memory of its base as the graph gives it.
+  std::optional<FormResult> strided_view(ValueId view, ValueId root) const {
+    const ir::Value &value = from_.value(view), &base = from_.value(root);
+    const auto is_symbolic = [](const shape::Dim& dim) { return dim.is_expr(); };
+    const auto sizes = from_.sizes(view), strides = from_.strides(view);
+    if (value.dtype != base.dtype || value.layout != base.layout || sizes.size() != strides.size() ||
+        ((value.flags ^ base.flags) & (ir::kConjugate | ir::kNegative)) != 0 ||
+        std::ranges::any_of(sizes, is_symbolic) || std::ranges::any_of(strides, is_symbolic) ||
+        value.storage_offset.is_expr())
+      return {};
+    // What gives the base its last contents keeps its strides, or views cannot be made of it.
+    if (!std::ranges::equal(to_.strides(states_[index(root)].now), from_.strides(root))) return {};
+    FormResult result{.kind = FormResult::Kind::kView, .offset = value.storage_offset.number()};
+    for (const shape::Dim& dim : sizes) result.sizes.push_back(dim.number());
+    for (const shape::Dim& dim : strides) result.strides.push_back(dim.number());
+    return result;
+  }
+
   FunctionalForm finish() {
-    FunctionalForm form{.graph = ir::Graph(), .written = {}, .output_is_input = {}};
+    FunctionalForm form{.graph = ir::Graph(), .results = {}, .written = {}};
     std::vector<ValueId> outputs;
-    std::vector<ValueId> roots;
+    std::vector<ValueId> returned;  // the old value of each
+    const auto number_of = [&](ValueId old) {
+      const auto found = std::ranges::find(returned, old);
+      const auto number = static_cast<size_t>(found - returned.begin());
+      if (found == returned.end()) {
+        returned.push_back(old);
+        outputs.push_back(current(old));
+      }
+      return number;
+    };
     const auto inputs = from_.inputs();
+    const auto shares_memory = [&](ValueId tensor) {
+      return std::ranges::any_of(from_.outputs(), [&](ValueId other) {
+        return tensor_of(other) != tensor && from_.value(other).storage == from_.value(tensor).storage;
+      });
+    };
     for (ValueId id : from_.outputs()) {
-      ValueId tensor = id;
-      while (from_.value(tensor).alias == AliasKind::kSame) tensor = from_.value(tensor).base;
-      const ValueId root = from_.value(id).storage;
+      const ValueId tensor = tensor_of(id), root = from_.value(id).storage;
       const auto input = std::ranges::find(inputs, root, &ir::Input::value);
-      const bool is_input = input != inputs.end() && tensor == root;
-      form.output_is_input.push_back(is_input ? static_cast<size_t>(input - inputs.begin()) : SIZE_MAX);
-      if (is_input) continue;
-      if (input != inputs.end()) throw Refused{"a result that is a view of an input"};
-      if (std::ranges::find(roots, root) != roots.end()) throw Refused{"results that share memory"};
-      roots.push_back(root);
-      outputs.push_back(current(id));
+      if (input != inputs.end()) {
+        if (tensor != root) throw Refused{"a result that is a view of an input"};
+        form.results.push_back(
+            {.kind = FormResult::Kind::kInput, .index = static_cast<size_t>(input - inputs.begin())});
+      } else if (tensor == root) {
+        form.results.push_back({.index = number_of(root)});
+      } else if (auto view = strided_view(tensor, root)) {
+        view->index = number_of(root);
+        form.results.push_back(std::move(*view));
+      } else {
+        const shape::Dim offset = from_.value(tensor).storage_offset;
+        if (shares_memory(tensor)) throw Refused{"results that share memory"};
+        if (offset.is_expr() || offset.number() != 0)
+          throw Refused{"a result that is a view of something larger"};
+        form.results.push_back({.index = number_of(tensor)});
+      }
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (version_of(inputs[i].value) == 0) continue;

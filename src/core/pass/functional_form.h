@@ -5,6 +5,7 @@
 // for each view on the way up); a view that is read after a write is made again from the new base.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,18 +14,26 @@
 
 namespace stator::pass {
 
+// Where an output of the original graph comes from.
+struct FormResult {
+  // An input itself; an output of the functional graph; a view of one.
+  enum class Kind : uint8_t { kInput, kMade, kView } kind = Kind::kMade;
+  size_t index = 0;  // of the input, or among the graph's outputs
+  // Of a view, on the memory of that output: results share memory as they do in the original.
+  std::vector<int64_t> sizes = {}, strides = {};
+  int64_t offset = 0;
+};
+
 struct FunctionalForm {
-  ir::Graph graph;  // no node writes, and no value is the same tensor as another
+  ir::Graph graph;                  // no node writes, and no value is the same tensor as another
+  std::vector<FormResult> results;  // one for each output of the original
   // Inputs that the program writes to, by their numbers. Their new contents are the graph's last outputs, in
   // this order.
   std::vector<size_t> written;
-  // Outputs that are an input itself: its number; SIZE_MAX for others. One for each output of the original.
-  // The graph returns the others only.
-  std::vector<size_t> output_is_input;
 };
 
-// The error says what stands in the way: a mode, a random operator that writes, a view without an inverse,
-// results that share memory with each other or with an input.
+// The error says what stands in the way: a mode, a random operator that writes, a view without an inverse, a
+// result that shares memory with an input, results that are views of one memory as other types.
 Result<FunctionalForm, std::string> functional_form(const ir::Graph& graph);
 
 }  // namespace stator::pass

@@ -48,7 +48,7 @@ def _compile_stablehlo(stablehlo: str, device: str) -> Any:
 
 
 def _not_direct(reason: str) -> None:
-    logging.getLogger("stator.openxla").info("this graph goes through AOT autograd: %s", reason)
+    logging.getLogger("stator.openxla").info("this graph is not compiled as it was captured: %s", reason)
 
 
 for _backend in (openxla, openxla_eval):

@@ -1,12 +1,13 @@
 """From a captured graph to a callable: AOT autograd makes it functional, program.py gives it to XLA."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from stator.backends.openxla.decompositions import table
 from stator.backends.openxla.program import compile_functional
+from stator.backends.openxla.shared_results import returning_bases
 
 log = logging.getLogger("stator.openxla")
 
@@ -15,9 +16,10 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: list[Any], **options
     """The compiled graph. Symbolic sizes are specialised: one program for each tuple of sizes that comes."""
     if options:
         raise TypeError(f"the openxla backends take no {' or '.join(sorted(options))}")
-    if any(not _is_concrete(example) for example in example_inputs):
-        return BySizes(gm)
-    return _compile(gm, example_inputs)
+    shared = returning_bases(gm)
+    concrete = all(map(_is_concrete, example_inputs))
+    compiled = _compile(gm, example_inputs) if concrete else BySizes(gm)
+    return shared.around(compiled) if shared else compiled
 
 
 def _is_concrete(example: Any) -> bool:
@@ -27,23 +29,42 @@ def _is_concrete(example: Any) -> bool:
 
 
 def _compile(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+    from torch._functorch import config
     from torch._functorch.aot_autograd import aot_module_simplified
     from torch._functorch.partitioners import min_cut_rematerialization_partition
     from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
+    failures: list[Exception] = []
+
+    def compile_program(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
+        try:
+            return compile_functional(gm, example_inputs)
+        except Exception as error:
+            failures.append(error)
+            raise
+
     try:
-        compiled: Callable[..., Any] = aot_module_simplified(
-            gm,
-            inputs,
-            fw_compiler=compile_functional,
-            bw_compiler=compile_functional,
-            inference_compiler=compile_functional,
-            partition_fn=min_cut_rematerialization_partition,
-            decompositions=table(),
-        )
+        # Equal computations are two results in two places of memory; XLA merges the work by itself.
+        with config.patch(cse=False):
+            compiled: Callable[..., Any] = aot_module_simplified(
+                gm,
+                inputs,
+                fw_compiler=compile_program,
+                bw_compiler=compile_program,
+                inference_compiler=compile_program,
+                partition_fn=min_cut_rematerialization_partition,
+                decompositions=table(),
+            )
     except (DataDependentOutputException, DynamicOutputShapeException) as error:
         # The capture could follow what AOT autograd cannot: sizes and branches that depend on values.
         log.warning("a graph runs outside XLA: the result of %s depends on values", error.func)
+        return gm.forward
+    except RuntimeError as error:
+        # It traces the backward of all that could have one: an operator without a derivative raises there,
+        # in eager code only if its gradient is asked for.
+        if failures:
+            raise
+        log.warning("a graph runs outside XLA: AOT autograd does not trace it: %s", error)
         return gm.forward
     return compiled
 

@@ -29,14 +29,22 @@ WIDENED = frozenset({"aten::grid_sampler_2d"})
 """Their decompositions compute places, which 16-bit floats cannot hold: in 32 bits, as kernels do."""
 
 
+def all_dropped(x: torch.Tensor, p: float, train: bool | None) -> Any:
+    """Where everything is dropped, eager code draws no numbers."""
+    if p != 1 or train is False:
+        return NotImplemented
+    return x * 0, torch.zeros_like(x, dtype=torch.bool)
+
+
 @functools.cache
 def table() -> dict[Any, Any]:
     from torch._decomp import decomposition_table
     from torch._decomp.decompositions import pw_cast_for_opmath
 
     ruled = LEFT_WHOLE.union(_torch.stablehlo_rules())
-    return {
+    decomposed = {
         op: pw_cast_for_opmath(function) if name_of(op) in WIDENED else function
         for op, function in decomposition_table.items()
         if isinstance(op, torch._ops.OpOverload) and name_of(op) not in ruled and not is_random(op)
     }
+    return {**decomposed, torch.ops.aten.native_dropout.default: all_dropped}

@@ -120,15 +120,22 @@ std::optional<DType> Call::dtype(std::string_view name) const {
   return found && found->kind == OperandKind::kDType ? std::optional(found->dtype) : std::nullopt;
 }
 
+// A rule that asks for complex numbers as real ones was not written for them.
+static Tensor converted(Builder& b, const Tensor& x, DType dtype) {
+  if (is_complex(x.dtype) && !is_complex(dtype) && dtype != DType::kBool)
+    throw Unsupported{"complex numbers"};
+  return b.convert(x, dtype);
+}
+
 Tensor Call::operand(std::string_view name, DType dtype) const {
-  return is_tensor(name) ? b.convert(tensor(name), dtype) : operand(name, dtype, {});
+  return is_tensor(name) ? converted(b, tensor(name), dtype) : operand(name, dtype, {});
 }
 
 Tensor Call::operand(std::string_view name, DType dtype, const Dims& dims) const {
   const Operand& given = required(name);
   switch (given.kind) {
     case OperandKind::kValue:
-      return b.expand(b.convert(value(given.value), dtype), dims);
+      return b.expand(converted(b, value(given.value), dtype), dims);
     case OperandKind::kDouble:
       return b.full(dtype, dims, given.real);
     case OperandKind::kComplex: {

@@ -17,6 +17,9 @@ inline std::pair<Tensor, Tensor> operands(const Call& c, DType dtype) {
   return {c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims())};
 }
 
+// Rounded down; rules_division.cpp.
+Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y);
+
 // Rounded to zero.
 inline Tensor truncated(Builder& b, const Tensor& x) {
   return b.select(b.compare(Compare::kLt, x, b.like(x, 0)), b.unary("ceil", x), b.unary("floor", x));

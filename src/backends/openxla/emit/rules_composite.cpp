@@ -97,8 +97,10 @@ Outputs batch_norm(const Call& c) {
 }
 
 Outputs dropout(const Call& c) {
-  if (c.flag("train") && c.real("p") != 0) throw Unsupported{"random numbers"};
-  return {c.tensor("input")};
+  const Tensor x = c.tensor("input");
+  if (!c.flag("train") || c.real("p") == 0) return {x};
+  if (c.real("p") != 1) throw Unsupported{"random numbers"};
+  return {c.b.mul(x, c.b.like(x, 0))};
 }
 
 // -- Attention

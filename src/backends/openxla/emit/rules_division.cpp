@@ -6,7 +6,7 @@
 namespace stator::openxla::rule {
 
 // Python's modulo of a division that rounds down; integers divide by rounding to zero in XLA.
-static Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y) {
+Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y) {
   const Tensor zero = b.like(x, 0);
   const Tensor rest = b.binary("remainder", x, y);
   const Tensor uneven = b.compare(Compare::kNe, rest, zero);

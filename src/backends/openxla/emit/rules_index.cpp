@@ -4,6 +4,7 @@
 // index is required to be in range, and eager code raises where one is not.
 #include <algorithm>
 
+#include "backends/openxla/emit/pointwise.h"
 #include "backends/openxla/emit/rules.h"
 
 namespace stator::openxla::rule {
@@ -129,35 +130,68 @@ Outputs gather(const Call& c) {
   return {at_coordinates(c.b, x, along(c.b, x, index, c.dim("dim", x.rank())))};
 }
 
-static Outputs scattered(const Call& c, const char* source, std::string_view op) {
+// What scatter and its kin take: elements for the places of a tensor.
+struct Scattered {
+  Tensor x, updates;
+  std::vector<Tensor> places;
+};
+
+// Nothing if no place is named.
+static std::optional<Scattered> scattered(const Call& c, const char* source, DType type) {
   Builder& b = c.b;
-  const DType type = op.empty() ? c.result_dtype() : accumulation_type(c.result_dtype());
   const Tensor x = c.operand("self", type), index = c.tensor("index");
-  if (index.count() == 0) return {x};
+  if (index.count() == 0) return {};
   if (x.rank() == 0 || index.rank() == 0) throw Unsupported{"a scatter without dimensions"};
   Tensor updates = c.operand(source, type);
   updates = c.is_tensor(source) && updates.rank() > 0
                 ? b.slice(updates, repeated(index.rank(), 0), index.dims, repeated(index.rank(), 1))
                 : b.expand(updates, index.dims);
-  return {scatter_at(b, x, along(b, x, index, c.dim("dim", x.rank())), updates, op)};
+  return Scattered{x, updates, along(b, x, index, c.dim("dim", x.rank()))};
+}
+
+static Outputs scattered_with(const Call& c, const char* source, std::string_view op) {
+  const DType type = op.empty() ? c.result_dtype() : accumulation_type(c.result_dtype());
+  const auto s = scattered(c, source, type);
+  return {s ? scatter_at(c.b, s->x, s->places, s->updates, op) : c.tensor("self")};
 }
 
 static std::string_view reduction(std::string_view name) {
-  if (name == "sum" || name == "add") return "add";
+  if (name == "sum" || name == "add" || name == "mean") return "add";
   if (name == "prod" || name == "multiply") return "multiply";
   if (name == "amax") return "maximum";
   if (name == "amin") return "minimum";
   throw Unsupported{"the reduction " + std::string(name)};
 }
 
-Outputs scatter(const Call& c) { return scattered(c, c.has("src") ? "src" : "value", ""); }
-Outputs scatter_add(const Call& c) { return scattered(c, "src", "add"); }
+Outputs scatter(const Call& c) { return scattered_with(c, c.has("src") ? "src" : "value", ""); }
+Outputs scatter_add(const Call& c) { return scattered_with(c, "src", "add"); }
 Outputs scatter_with(const Call& c) {
-  return scattered(c, c.has("src") ? "src" : "value", reduction(c.string("reduce", "")));
+  return scattered_with(c, c.has("src") ? "src" : "value", reduction(c.string("reduce", "")));
 }
+
+// What a reduction begins with where an element's own value does not count.
+static Tensor start_of(Builder& b, std::string_view op, DType type, const Dims& dims) {
+  if (op == "maximum") return b.lowest(type, dims);
+  if (op == "minimum") return b.highest(type, dims);
+  return b.full(type, dims, op == "multiply" ? 1 : 0);
+}
+
 Outputs scatter_reduce(const Call& c) {
-  if (!c.flag("include_self", true)) throw Unsupported{"include_self=False"};
-  return scattered(c, "src", reduction(c.string("reduce", "")));
+  Builder& b = c.b;
+  const std::string_view name = c.string("reduce", ""), op = reduction(name);
+  const DType type = accumulation_type(c.result_dtype());
+  const bool own_counts = c.flag("include_self", true);
+  const auto s = scattered(c, "src", type);
+  if (!s) return {c.tensor("self")};
+  Tensor x = s->x;
+  if (!own_counts) x = scatter_at(b, x, s->places, start_of(b, op, type, s->updates.dims), "");
+  x = scatter_at(b, x, s->places, s->updates, op);
+  if (name != "mean") return {x};
+  if (type == DType::kBool) throw Unsupported{"a mean of booleans"};
+  Tensor count = b.full(type, x.dims, own_counts ? 1 : 0);
+  count = scatter_at(b, count, s->places, b.full(type, s->updates.dims, 1), "add");
+  count = b.binary("maximum", count, b.like(count, 1));
+  return {is_integer(type) ? floor_divide(b, x, count) : b.div(x, count)};
 }
 
 // -- Rows of one dimension: added to, written

@@ -65,7 +65,13 @@ Outputs mul(const Call& c) {
 
 Outputs pow(const Call& c) {
   const DType dtype = accumulation_type(c.result_dtype());
-  const auto base = c.operand("self", dtype, c.result_dims());
+  Tensor base = c.operand("self", dtype, c.result_dims());
+  if (c.result_dtype() == DType::kF16 && !c.is_tensor("exponent") && std::abs(c.real("exponent")) == 0.5) {
+    // torch's kernel for these calls std::pow, which leaves the signs of zero and infinity out.
+    base = c.b.select(c.b.compare(Compare::kEq, base, c.b.like(base, 0)), c.b.like(base, 0), base);
+    base = c.b.select(c.b.compare(Compare::kEq, base, c.b.lowest(dtype, base.dims)),
+                      c.b.highest(dtype, base.dims), base);
+  }
   if (!c.is_tensor("exponent") && (is_float(dtype) || is_integer(dtype))) {
     const double exponent = c.real("exponent");
     if (exponent == 2) return {c.b.mul(base, base)};

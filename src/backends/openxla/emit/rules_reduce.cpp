@@ -240,24 +240,27 @@ struct Shares {
   Tensor apart, exponentials, total;  // x - max, its exponential, the sum of these
 };
 
-static Shares shares(const Call& c, const Tensor& x, int64_t dim) {
+static Dims softmax_dims(const Call& c, const Tensor& x) {
+  return x.rank() == 0 ? Dims{} : Dims{c.dim("dim", x.rank())};
+}
+
+static Shares shares(const Call& c, const Tensor& x) {
   Builder& b = c.b;
-  const Tensor apart = b.sub(x, b.expand(max_kept(b, x, {dim}), x.dims));
+  const Dims dims = softmax_dims(c, x);
+  const Tensor apart = b.sub(x, b.expand(max_kept(b, x, dims), x.dims));
   const Tensor exponentials = b.unary("exponential", apart);
-  return {apart, exponentials, sum_kept(b, exponentials, {dim})};
+  return {apart, exponentials, sum_kept(b, exponentials, dims)};
 }
 
 Outputs softmax(const Call& c) {
   const Tensor x = wide(c);
-  if (x.rank() == 0) return {c.b.like(x, 1)};
-  const Shares s = shares(c, x, c.dim("dim", x.rank()));
+  const Shares s = shares(c, x);
   return {c.b.div(s.exponentials, c.b.expand(s.total, x.dims))};
 }
 
 Outputs log_softmax(const Call& c) {
   const Tensor x = wide(c);
-  if (x.rank() == 0) return {c.b.like(x, 0)};
-  const Shares s = shares(c, x, c.dim("dim", x.rank()));
+  const Shares s = shares(c, x);
   return {c.b.sub(s.apart, c.b.expand(c.b.unary("log", s.total), x.dims))};
 }
 
@@ -265,9 +268,8 @@ Outputs softmax_backward(const Call& c) {
   Builder& b = c.b;
   const DType type = accumulation_type(c.result_dtype());
   const Tensor grad = c.operand("grad_output", type), output = c.operand("output", type);
-  if (grad.rank() == 0) return {b.like(grad, 0)};
   const Tensor product = b.mul(grad, output);
-  const Tensor total = sum_kept(b, product, {c.dim("dim", grad.rank())});
+  const Tensor total = sum_kept(b, product, softmax_dims(c, grad));
   return {b.sub(product, b.mul(output, b.expand(total, grad.dims)))};
 }
 
@@ -275,8 +277,7 @@ Outputs log_softmax_backward(const Call& c) {
   Builder& b = c.b;
   const DType type = accumulation_type(c.result_dtype());
   const Tensor grad = c.operand("grad_output", type), output = c.operand("output", type);
-  if (grad.rank() == 0) return {b.like(grad, 0)};
-  const Tensor total = sum_kept(b, grad, {c.dim("dim", grad.rank())});
+  const Tensor total = sum_kept(b, grad, softmax_dims(c, grad));
   return {b.sub(grad, b.mul(b.unary("exponential", output), b.expand(total, grad.dims)))};
 }
 

@@ -55,9 +55,9 @@ bool lies_as(const at::Tensor& tensor, const Border& border) {
   return !tensor.is_conj() && !tensor.is_neg();
 }
 
-// What a capsule describes; the memory is the caller's, who holds it during the run. The capsule and who
-// takes the tensor over own it together: jaxlib calls the deleter of a tensor that it then refuses, and
-// leaves the capsule as if it had not been taken over.
+// What a capsule describes; the memory is the caller's, who holds it during the run. Handed and who takes the
+// tensor over own it together: jaxlib calls the deleter of a tensor that it then refuses, and leaves the
+// capsule as if it had not been taken over.
 struct Described {
   DLManagedTensor managed;
   std::vector<int64_t> sizes;
@@ -76,30 +76,43 @@ void delete_described(DLManagedTensor* managed) {
   static_cast<Described*>(managed->manager_ctx)->delete_once();
 }
 
-void delete_capsule(PyObject* capsule) {
-  auto* described = static_cast<Described*>(PyCapsule_GetContext(capsule));
-  if (described == nullptr) return PyErr_Clear();
-  if (PyCapsule_IsValid(capsule, "dltensor")) described->delete_once();  // not taken over
-  described->give_up();
-}
+// A tensor as a capsule, for one call. Whether it was taken over is asked here: who takes a capsule over
+// removes its destructor.
+class Handed {
+ public:
+  Handed(const at::Tensor& tensor, const Border& border) {
+    auto described = std::make_unique<Described>();
+    described->sizes = border.memory_sizes;
+    DLTensor& view = described->managed.dl_tensor;
+    at::toDLPackNonOwning(tensor, &view);
+    view.data = const_cast<void*>(tensor.const_data_ptr());
+    view.ndim = static_cast<int32_t>(described->sizes.size());
+    view.shape = described->sizes.data();
+    view.strides = nullptr;  // compact
+    view.byte_offset = 0;
+    described->managed.manager_ctx = described.get();
+    described->managed.deleter = &delete_described;
+    capsule_ = Ref<>::steal(PyCapsule_New(&described->managed, kOffered, nullptr));
+    if (!capsule_) throw py::error_already_set();
+    described_ = described.release();
+  }
+  ~Handed() {
+    if (PyCapsule_IsValid(capsule_.get(), kOffered)) {
+      PyCapsule_SetName(capsule_.get(), "used_dltensor");  // nobody finds the memory any more
+      described_->delete_once();
+    }
+    described_->give_up();
+  }
+  Handed(const Handed&) = delete;
+  Handed& operator=(const Handed&) = delete;
 
-Ref<> capsule_of(const at::Tensor& tensor, const Border& border) {
-  auto described = std::make_unique<Described>();
-  described->sizes = border.memory_sizes;
-  DLTensor& view = described->managed.dl_tensor;
-  at::toDLPackNonOwning(tensor, &view);
-  view.data = const_cast<void*>(tensor.const_data_ptr());
-  view.ndim = static_cast<int32_t>(described->sizes.size());
-  view.shape = described->sizes.data();
-  view.strides = nullptr;  // compact
-  view.byte_offset = 0;
-  described->managed.manager_ctx = described.get();
-  described->managed.deleter = &delete_described;
-  Ref<> capsule = Ref<>::steal(PyCapsule_New(&described->managed, "dltensor", &delete_capsule));
-  if (!capsule || PyCapsule_SetContext(capsule.get(), described.get()) != 0) throw py::error_already_set();
-  (void)described.release();
-  return capsule;
-}
+  PyObject* capsule() const { return capsule_.get(); }
+
+ private:
+  static constexpr const char* kOffered = "dltensor";  // DLPack's name; another one where it was taken over
+  Ref<> capsule_;
+  Described* described_ = nullptr;
+};
 
 // jaxlib asks for the module jax whenever it makes an array: where jax is missing, the search of sys.path
 // costs 45 us each time; where it is installed, it would be imported. Nothing here releases the GIL, so
@@ -215,8 +228,8 @@ Ref<> Executable::buffer_of(size_t i, at::Tensor& tensor) {
     at::Tensor compact = at::empty_strided(border.sizes, border.strides, tensor.options());
     tensor = compact.copy_(tensor);
   }
-  const Ref<> capsule = capsule_of(tensor, border);
-  PyObject* const arguments[] = {capsule.get(), runtime_.device.get(), Py_None};
+  const Handed handed(tensor, border);
+  PyObject* const arguments[] = {handed.capsule(), runtime_.device.get(), Py_None};
   const WithoutJax hidden;
   Ref<> buffer =
       explained_result(runtime_, PyObject_Vectorcall(runtime_.from_dlpack.get(), arguments, 3, nullptr));

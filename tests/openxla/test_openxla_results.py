@@ -1,0 +1,218 @@
+"""Which memory results lie in, and what becomes of graphs that XLA or AOT autograd cannot take."""
+
+import copy
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch.nn.functional as F
+from agreement import assert_agree, check
+
+import stator
+import torch
+from stator.backends.openxla.executables import counts
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    stator.reset()
+    torch.manual_seed(0)
+
+
+def views_and_their_base(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 2
+    return y, y.view(-1), y.t(), y[1], y[:, 1:], y.sum()
+
+
+def views_without_their_base(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 2
+    first, second = y.chunk(2)
+    return first, second.flatten(), y.detach()
+
+
+def views_of_what_is_written_later(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 2
+    flat = y.view(-1)
+    y.t()[0].add_(1)
+    flat[3:5].fill_(7)
+    return flat, y.permute(1, 0), (y + 1).t()
+
+
+def one_view(x: torch.Tensor) -> torch.Tensor:
+    return (x * 2)[1:, 2]
+
+
+def expanded(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x[:1] * 2
+    return y.expand(3, 4), y
+
+
+def parts_of_complex_numbers(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    z = torch.complex(x, x + 1)
+    return z, z.real, z.imag, z.conj(), torch.view_as_real(z)
+
+
+SHARING = [
+    views_and_their_base,
+    views_without_their_base,
+    views_of_what_is_written_later,
+    one_view,
+    expanded,
+    parts_of_complex_numbers,
+]
+
+
+@pytest.mark.parametrize("program", SHARING)
+def test_results_that_share_memory(program: Callable[..., Any]) -> None:
+    check(program, torch.randn(4, 4), outside=None)
+
+
+@pytest.mark.parametrize("program", SHARING[:5])
+def test_views_are_made_in_cpp(program: Callable[..., Any]) -> None:
+    before = counts["direct"]
+    with torch.no_grad():
+        stator.compile(program, backend="openxla_eval")(torch.randn(4, 4))
+    assert counts["direct"] == before + 1
+
+
+@pytest.mark.parametrize("program", SHARING)
+def test_results_that_share_memory_with_gradients(program: Callable[..., Any]) -> None:
+    compiled = stator.compile(program, backend="openxla")
+    for size in (4, 4, 5, 6):  # the last ones of a graph with symbols
+        x = torch.randn(size, 4, requires_grad=True)
+        twin = x.detach().clone().requires_grad_()
+        results = [(run(given),) for run, given in ((compiled, x), (program, twin))]
+        assert_agree(*results)
+        for (made,) in results:
+            tensors = [made] if isinstance(made, torch.Tensor) else made
+            sum((t.abs() * t.abs()).sum() for t in tensors if t.requires_grad).backward()
+        torch.testing.assert_close(x.grad, twin.grad)
+
+
+def test_a_write_to_a_result_shows_in_its_views() -> None:
+    with torch.no_grad():
+        base, flat, *_ = stator.compile(views_and_their_base, backend="openxla_eval")(torch.ones(3, 3))
+        base.zero_()
+    assert flat.sum() == 0
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_equal_computations_are_two_results(gradients: bool) -> None:
+    """AOT autograd would merge them, and a write to one would be one to the other."""
+    x = torch.randn(1, 2, 6, 6, requires_grad=gradients)
+    twice = stator.compile(lambda x: (F.max_pool2d(x, 2), F.max_pool2d(x, 2)), backend="openxla")
+    with torch.set_grad_enabled(gradients):
+        first, second = twice(x)
+    assert first.untyped_storage().data_ptr() != second.untyped_storage().data_ptr()
+    torch.testing.assert_close(first, second)
+
+
+@pytest.mark.parametrize("backend", ["openxla_eval", "openxla"])
+def test_all_is_dropped_without_random_numbers(backend: str) -> None:
+    def drop(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return F.dropout(x, 1.0) + 1, torch.rand(3)
+
+    compiled = stator.compile(drop, backend=backend)
+    for gradients in (False, True):
+        x = torch.tensor([1.0, float("nan")], requires_grad=gradients)
+        torch.manual_seed(3)
+        wanted = drop(x)
+        torch.manual_seed(3)
+        torch.testing.assert_close(compiled(x), wanted, equal_nan=True)
+
+
+def rounds_down(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x // 0.3, x * y
+
+
+def takes_more_than_it_needs(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.scatter_add(0, torch.tensor([0, 1]), y), x * y
+
+
+@pytest.mark.parametrize("program", [rounds_down, takes_more_than_it_needs])
+def test_what_has_no_derivative_raises_where_one_is_asked_for(
+    program: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """AOT autograd traces every backward; eager code needs only those that are run."""
+    inputs = torch.randn(4, requires_grad=True), torch.randn(4, requires_grad=True)
+    twins = copy.deepcopy(inputs)
+    with caplog.at_level(logging.WARNING, "stator.openxla"):
+        got = stator.compile(program, backend="openxla")(*inputs)
+    wanted = program(*twins)
+    assert_agree(got, wanted)
+    for (_, product), given in ((got, inputs), (wanted, twins)):
+        product.sum().backward()
+        torch.testing.assert_close(given[0].grad, given[1].detach())
+    assert "AOT autograd does not trace it" in caplog.text
+    for first, _ in (stator.compile(program, backend="openxla")(*inputs), program(*twins)):
+        with pytest.raises(RuntimeError):
+            first.sum().backward()
+
+
+def test_errors_of_xla_are_not_taken_for_those_of_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stator.backends.openxla import runtime
+
+    def refuse(*arguments: Any) -> Any:
+        raise RuntimeError("XLA does not compile this graph: no")
+
+    monkeypatch.setattr(runtime.Client, "compile", refuse)
+    compiled = stator.compile(lambda x: (x.sin() * 7.5).sum(), backend="openxla")
+    with pytest.raises(stator.BackendFailed, match="XLA does not compile this graph"):
+        compiled(torch.randn(3, requires_grad=True))
+
+
+# -- Element types that torch's kernels raise for
+
+BOOLEANS, BYTES = torch.tensor([True, False]), torch.tensor([1, 0], dtype=torch.uint8)
+COMPLEX, FLOATS = torch.tensor([1 + 2j, 2 - 1j]), torch.tensor([1.0, 2.0])
+RAISING: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
+    "abs of booleans": (torch.abs, BOOLEANS),
+    "a product of booleans": (lambda x: x[:, None] @ x[None], BOOLEANS),
+    "floor of complex numbers": (torch.floor, COMPLEX),
+    "clamp of complex numbers": (lambda x: x.clamp(0, 1), COMPLEX),  # XLA would end the process
+    "maximum of complex numbers": (lambda x: torch.maximum(x, x), COMPLEX),
+    "erf of complex numbers": (torch.erf, COMPLEX),
+    "frac of integers": (lambda x: torch.frac(x.int()), BYTES),
+    "variance of integers": (lambda x: x.int().var(), BYTES),
+    "softmax of integers": (lambda x: x.softmax(0), BYTES),
+    "activation of integers": (F.hardswish, BYTES),
+    "bits of floats": (torch.bitwise_not, FLOATS),
+    "in place": (lambda x: x.abs_(), BOOLEANS),
+    "booleans subtracted from": (lambda x: torch.rsub(x, True), FLOATS),
+    "logarithms of integers": (lambda x: torch.logaddexp(x, x), BYTES),
+    "a product of unequal types": (lambda x: x[None] @ x.double(), FLOATS),
+    "a layer of another type": (lambda x: F.linear(x, x[None].half()), FLOATS),
+    "a convolution of unequal types": (lambda x: F.conv1d(x[None], x[None, None, :1].double()), FLOATS),
+    "a norm of another type": (lambda x: F.layer_norm(x, (2,), x.double()), FLOATS),
+    "a loss of unequal types": (lambda x: F.binary_cross_entropy(x - x, x.double() - 1), FLOATS),
+    "elements of another type": (lambda x: x.index_put((torch.tensor([0]),), x[:1].double()), FLOATS),
+    "an index of 32 bits": (lambda x: x.index_fill(0, torch.tensor([0]).int(), 1.0), FLOATS),
+    "an index of floats": (lambda x: x.index_select(0, x - 1), FLOATS),
+    "a mask of bytes": (lambda x: x.masked_fill(torch.tensor([1, 0], dtype=torch.uint8), 1.0), FLOATS),
+}
+
+
+@pytest.mark.parametrize("name", RAISING)
+@pytest.mark.parametrize("gradients", [False, True])
+def test_kernels_that_raise(name: str, gradients: bool) -> None:
+    function, values = RAISING[name]
+    compiled = stator.compile(lambda x: function(x.clone()), backend="openxla")
+    errors = []
+    for run in (function, compiled):
+        x = values.clone()
+        with torch.set_grad_enabled(gradients), pytest.raises((RuntimeError, IndexError)) as raised:
+            run(x.requires_grad_() if gradients and x.is_floating_point() else x)
+        errors.append((type(raised.value), str(raised.value).split("\n")[0]))
+    assert errors[0] == errors[1]
+
+
+def test_types_that_kernels_take_go_to_xla() -> None:
+    """The table names calls, not programs: integers that become floats, comparisons of booleans."""
+    check(
+        lambda x: (x.softmax(0, dtype=torch.float32), x.float().var(), x.abs(), x.relu(), x > 1),
+        torch.tensor([1, 5, -3]),
+        outside=0,
+    )
+    check(lambda x, w: F.layer_norm(x, (4,), w, w), torch.randn(3, 4).bfloat16(), torch.randn(4), outside=0)
+    check(lambda x: (x.sign(), x & ~x, x.cumsum(0), x < ~x), torch.tensor([True, False]), outside=0)
