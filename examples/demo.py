@@ -2,7 +2,7 @@
 
     python examples/demo.py [--calls N] [--page FILE]          (or: make demo)
 
-Both sides run the captured graph unchanged (`native` here, `eager` there): what differs is the capture itself.
+Both sides run the captured graph unchanged (`native` here, `eager` there): what differs is the capture.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-// src/torch/replacements/compiled_autograd.h: nodes of a backward that torch's compiled autograd has captured.
+// src/torch/replacements/compiled_autograd.h: nodes of a backward that torch's compiled autograd has
+// captured.
 #pragma once
 
 #include <Python.h>
