@@ -105,9 +105,22 @@ def test_entry_points(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
             loaded.append(self.name)
             return lambda gm, inputs: gm.forward
 
-    points = [Point("packaged"), Point("unwanted")]
+    class Points(list[Point]):
+        """With what torch's own registry asks of them, too."""
+
+        @property
+        def names(self) -> set[str]:
+            return {point.name for point in self}
+
+        def __getitem__(self, name: Any) -> Any:
+            return next(point for point in self if point.name == name)
+
+    points = Points([Point("packaged"), Point("unwanted")])
+    others = importlib.metadata.entry_points
     monkeypatch.setattr(
-        importlib.metadata, "entry_points", lambda *, group: points if group == wanted else []
+        importlib.metadata,
+        "entry_points",
+        lambda *, group: points if group == wanted else others(group=group),
     )
     wanted = group
     assert {"packaged", "unwanted"} <= set(stator.list_backends())

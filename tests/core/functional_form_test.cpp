@@ -116,7 +116,7 @@ TEST(FunctionalForm, AChangeOfSizesIsRefused) {
 TEST(FunctionalForm, ResultsThatShareMemoryAreViewsOfTheirBase) {
   const auto form = functional_form(parsed(R"g(
   %0: f32[2,2]{2,1} = input x
-  %1: f32[2,2]{2,1} = aten::add.Tensor(%0, %0, 1)
+  %1: f32[2,2]{2,1} = aten::add.Tensor(%0, %0, alpha=1)
   %2: f32[2]{1}+2 view(%1) = aten::select.int(%1, 0, 1)
   %3: f32[2]{1}+2 same(%2) = aten::add_.Scalar(%2, 3, 1)
   return %3, %0, %1
