@@ -16,13 +16,13 @@ from torch import fx
 Backend = Callable[[fx.GraphModule, list[Any]], Callable[..., Any]]
 
 
-def is_wanted() -> bool:
+def _is_wanted() -> bool:
     """Unless the program has switched it off."""
     settings = sys.modules.get("torch._dynamo.config")
     return settings is None or settings.optimize_ddp in (True, "ddp_optimizer")
 
 
-def gradient_sizes(module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> dict[fx.Node, int]:
+def _gradient_sizes(module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> dict[fx.Node, int]:
     """The bytes of each gradient that DDP exchanges, by the placeholder of its parameter."""
     # Symbols come before tensors.
     places = [node for node in module.graph.nodes if node.op == "placeholder"][-len(inputs) :]
@@ -35,8 +35,13 @@ def gradient_sizes(module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> di
     }
 
 
-def by_buckets(backend: Backend, wrapped: Any, sizes: dict[fx.Node, int]) -> Backend:
-    """The backend, given one part of the graph after the other."""
+def in_parts(
+    backend: Backend, wrapped: Any, module: fx.GraphModule, inputs: Sequence[torch.Tensor]
+) -> Backend:
+    """The backend, given one part of the graph after the other; `wrapped`: the DistributedDataParallel."""
+    if not _is_wanted():
+        return backend
+    sizes = _gradient_sizes(module, inputs)
     first = min(torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, wrapped.bucket_bytes_cap)  # type: ignore[attr-defined]
     limits = (first, wrapped.bucket_bytes_cap)
 

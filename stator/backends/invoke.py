@@ -14,7 +14,6 @@ from typing import Any
 
 from stator.backends import reproduction, tracing_context
 from stator.backends.error_classes import raised_as
-from stator.backends.gradient_buckets import by_buckets, gradient_sizes, is_wanted
 from stator.backends.progress import told_on_terminal
 from stator.backends.traits import note_refusal, traits_of
 from stator.config import config
@@ -94,8 +93,10 @@ def compile_graph(
             return backend(part, given)
 
     compile_parts: Any = compile_part
-    if data_parallel is not None and not overlapping and not traits_of(backend).reads_values and is_wanted():
-        compile_parts = by_buckets(compile_part, data_parallel, gradient_sizes(module, examples))
+    if data_parallel is not None and not overlapping and not traits_of(backend).reads_values:
+        from stator.backends.gradient_buckets import in_parts  # imports torch
+
+        compile_parts = in_parts(compile_part, data_parallel, module, examples)
     try:
         if symbols is not None and overlapping:
             examples = [*symbols.fixed_values(), *examples]
