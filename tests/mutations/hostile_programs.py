@@ -7,8 +7,24 @@ runs all.
 
 from __future__ import annotations
 
+import builtins
+import collections
+import contextlib
+import copy
+import dataclasses
+import enum
+import functools
+import itertools
+import json
+import math
+import operator
+import random
+import re
+import string
+import struct
 import sys
 import types
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +49,36 @@ X = torch.arange(6.).reshape(2, 3) + 1
 OUT = []
 """
 CALLS, CHANGED_BEFORE = 6, (2, 4)
+
+# What programs may replace names of: put back after each, for whatever runs in this process later.
+SHARED: list[Any] = [
+    *(builtins, collections, contextlib, copy, dataclasses, enum, functools, itertools, json, math, operator),
+    *(
+        random,
+        re,
+        string,
+        struct,
+        typing,
+        torch,
+        torch.nn,
+        torch.nn.functional,
+        torch.Tensor,
+        torch.nn.Module,
+    ),
+    *(torch.utils.deterministic, torch.nn.Linear, torch.nn.Parameter),
+]
+AS_FOUND = [dict(vars(each)) for each in SHARED]
+
+
+def put_back() -> None:
+    for each, found in zip(SHARED, AS_FOUND, strict=True):
+        now = dict(vars(each))
+        for name in now.keys() - found.keys():
+            delattr(each, name)
+        for name, value in found.items():
+            if name not in now or now[name] is not value:
+                setattr(each, name, value)
+    torch.utils.deterministic.fill_uninitialized_memory = True  # type: ignore[attr-defined]
 
 
 @dataclass
@@ -120,6 +166,7 @@ def run(program: Program, number: int, backend: str) -> Outcome:
                 return Outcome(f"call {i + 1}: {found}", 0)
         return Outcome(None, sum(row["hits"] for row in getattr(ours.call, "entries", ())))
     finally:
+        put_back()
         restore_settings()
 
 

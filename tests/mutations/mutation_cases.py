@@ -158,6 +158,9 @@ def restore_settings() -> None:
     torch.set_warn_always(False)
     torch.set_printoptions(precision=4)
     torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = False
+    for kernel in ("flash", "math", "mem_efficient", "cudnn"):
+        getattr(torch._C, f"_set_sdp_use_{kernel}")(True)
     torch.backends.mkldnn.enabled = True  # type: ignore[assignment]
     torch.backends.opt_einsum.enabled = True  # type: ignore[assignment]
     sys.setswitchinterval(0.005)
