@@ -54,8 +54,6 @@ def torch_words(code: str, detail: str) -> str | None:
 
 def _torch_name(code: str, detail: str) -> str:
     """The class of TorchDynamo's that programs catch for a break."""
-    if code == "data-dependent-branch" and "read off a tensor" in detail:
-        return "UserError"
     if code != "higher-order-operator":
         return _TORCH_NAMES[_capture.CaptureError]
     if "Unmatched output spec" in detail or "branches give tensors of different" in detail:

@@ -16,7 +16,6 @@
 #include "torch/operators/tensors_in.h"
 #include "torch/operators/value_errors.h"
 #include "torch/symbols/sym_node.h"
-#include "torch/tracing/assertion.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/integer_reads.h"
 #include "torch/tracing/last_read.h"
@@ -311,11 +310,6 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
         if (auto answer = session->known.answer(*session, info, arguments)) {
           torch::jit::drop(*stack, info.arguments);
           stack->push_back(std::move(*answer));
-          return;
-        }
-        if (info.name == "aten::is_nonzero" && record_assertion(*session, arguments[0].toTensor())) {
-          torch::jit::drop(*stack, info.arguments);
-          stack->emplace_back(true);
           return;
         }
         if (capture_read(*session, info, stack)) return;
