@@ -13,6 +13,7 @@
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
 #include "capture/recording/known_objects.h"
+#include "capture/recording/mark.h"
 #include "capture/recording/places.h"
 #include "capture/recording/reads.h"
 #include "capture/recording/writes.h"
@@ -200,9 +201,13 @@ bool read_type(Recording& recording, PyTypeObject* type) {
   if (type->tp_mro == nullptr)
     return stop(recording, BreakCode::kUnguardable,
                 std::string("class ") + type->tp_name + " is still being made");
-  if (PyObject* const method = unseen_special_method(type))
-    return stop(recording, BreakCode::kUnknownFunction,
-                std::string(PyUnicode_AsUTF8(method)) + " of a " + type->tp_name + " is no function");
+  if (PyObject* const method = unseen_special_method(type)) {
+    const std::string what = std::string(PyUnicode_AsUTF8(method)) + " of a " + type->tp_name;
+    PyObject* const called = _PyType_Lookup(type, method);
+    if (called != nullptr && mark_of(called).mark == Mark::disabled)
+      return stop(recording, BreakCode::kDisabled, what);
+    return stop(recording, BreakCode::kUnknownFunction, what + " is no function");
+  }
   if (is_fresh(recording, object)) return true;
   Ref<> alive = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   if (!alive) return false;
