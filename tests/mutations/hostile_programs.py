@@ -51,21 +51,22 @@ OUT = []
 CALLS, CHANGED_BEFORE = 6, (2, 4)
 
 # What programs may replace names of: put back after each, for whatever runs in this process later.
-SHARED: list[Any] = [
+MODULES = (
     *(builtins, collections, contextlib, copy, dataclasses, enum, functools, itertools, json, math, operator),
-    *(
-        random,
-        re,
-        string,
-        struct,
-        typing,
-        torch,
-        torch.nn,
-        torch.nn.functional,
-        torch.Tensor,
-        torch.nn.Module,
-    ),
-    *(torch.utils.deterministic, torch.nn.Linear, torch.nn.Parameter),
+    *(random, re, string, struct, types, typing),
+)
+MUTABLE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+CLASSES = {
+    each: None
+    for module in MODULES
+    for each in vars(module).values()
+    if isinstance(each, type) and each.__flags__ & MUTABLE and not each.__flags__ & 1 << 8
+}
+SHARED: list[Any] = [
+    *MODULES,
+    *CLASSES,
+    *(torch, torch.nn, torch.nn.functional, torch.utils.deterministic),
+    *(torch.Tensor, torch.nn.Module, torch.nn.Linear, torch.nn.Parameter),
 ]
 AS_FOUND = [dict(vars(each)) for each in SHARED]
 
@@ -73,7 +74,7 @@ AS_FOUND = [dict(vars(each)) for each in SHARED]
 def put_back() -> None:
     for each, found in zip(SHARED, AS_FOUND, strict=True):
         now = dict(vars(each))
-        for name in now.keys() - found.keys():
+        for name in now.keys() - found.keys() - {"__abstractmethods__", "__annotations__"}:
             delattr(each, name)
         for name, value in found.items():
             if name not in now or now[name] is not value:

@@ -7,7 +7,7 @@
 namespace stator {
 
 Ref<> active_data_parallel() {
-  const pybind11::gil_scoped_acquire gil;  // operators run without it
+  if (!PyGILState_Check()) return {};  // operators are traced outside of any program
   PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.nn.parallel.distributed");
   if (module == nullptr) return {};
   const pybind11::error_scope outer;
