@@ -129,6 +129,11 @@ DynamoWrapper dynamo_wrapper(PyFunctionObject* function) {
   PyObject* code = function->func_code;
   PyObject* name = reinterpret_cast<PyCodeObject*>(code)->co_name;
   if (name == wrapper || name == fsdp_wrapper) {
+    // Many decorators call theirs so: what is told apart by its text is not looked up among the modules.
+    PyObject* const text = reinterpret_cast<PyCodeObject*>(code)->co_qualname;
+    if (PyUnicode_CompareWithASCIIString(text, "_dynamo_disable.<locals>.wrapper") != 0 &&
+        PyUnicode_CompareWithASCIIString(text, "disable_if_config_true.<locals>.fsdp_hook_wrapper") != 0)
+      return DynamoWrapper::none;
     static PyObject* of_hooks = nullptr;
     if (of_hooks == nullptr) of_hooks = fsdp_wrapper_code();
     return code == of_hooks ? DynamoWrapper::disabled : DynamoWrapper::none;
