@@ -1,6 +1,7 @@
 // src/bindings/torch/bind_trace.cpp: stator._torch.trace and the Trace it gives.
 #include "bindings/torch/bind_trace.h"
 
+#include <ATen/ops/empty_strided.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "backends/native/program.h"
