@@ -153,6 +153,9 @@ def program_of(seed: int) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
 
 def failure(seed: int) -> str | None:
     program, inputs = program_of(seed)
+    # 16-bit values are not rounded between operators of one kernel, as they are in eager code.
+    if any(tensor.element_size() == 2 for tensor in inputs):
+        return difference(program, inputs, ulps=4, coarsest=torch.bfloat16)
     return difference(program, inputs, ulps=512, coarsest=torch.float32)
 
 

@@ -2,12 +2,16 @@
 #include "torch/inference/meta_run.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <algorithm>
+
 #include "torch/inference/composite_inference.h"
+#include "torch/inference/rules/pointwise.h"
 #include "torch/inference/stand_ins.h"
 #include "torch/symbols/sym_node.h"
 #include "torch/tracing/own_python.h"
@@ -53,12 +57,30 @@ c10::IValue fixed(const c10::IValue& argument) {
   return numbers;
 }
 
+// The type that TensorIterator converts these operands to.
+c10::ScalarType computing_dtype(std::span<const c10::IValue> arguments, const Inference& result) {
+  Promotion promotion;
+  for (const c10::IValue& argument : arguments) {
+    if (argument.isTensor() && argument.toTensor().defined()) promotion.add(meta_of(argument.toTensor()));
+  }
+  const c10::ScalarType own = promotion.result();
+  if (result.outputs.size() != 1 || !is_integral(own)) return own;
+  const c10::ScalarType made = result.outputs[0].meta.dtype;
+  return c10::isFloatingType(made) ? made : own;
+}
+
+// On the CPU it does so in dense copies, before it looks at strides; for `meta` tensors it does not.
+bool is_copied(const at::Tensor& operand, c10::ScalarType computed) {
+  return operand.defined() && operand.scalar_type() != computed && !operand.is_non_overlapping_and_dense();
+}
+
 template <class Run>
 void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> arguments, bool gradients, Run&& run,
-                  Inference& result) {
+                  Inference& result, c10::ScalarType computed = c10::ScalarType::Undefined) {
   const OwnPython own(Session::current());  // C++ kernels call some that are written in Python
   const c10::impl::ExcludeDispatchKeyGuard no_tracers(kTracerKey);
   const c10::Device device = common_device(arguments);
+  const bool copies = computed != c10::ScalarType::Undefined;
   StandIns twins;
   torch::jit::Stack stack;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -68,7 +90,13 @@ void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> argumen
     }
     stack.push_back(twins.replace(fixed(arguments[i]), i, [&](const at::Tensor& tensor) -> at::Tensor {
       const bool scalar = tensor.dim() == 0 && tensor.device().is_cpu() && !device.is_cpu();
-      return scalar ? at::zeros({}, tensor.options()) : make_twin(tensor, gradients);
+      if (scalar) return at::zeros({}, tensor.options());
+      at::Tensor twin = make_twin(tensor, gradients);
+      if (copies && is_copied(tensor, computed)) {
+        const std::vector<int64_t> strides = at::infer_dense_strides(tensor.sizes(), tensor.strides());
+        twin.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), strides);
+      }
+      return twin;
     }));
   }
   if (twins.empty()) {
@@ -87,11 +115,28 @@ void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> argumen
   }
 }
 
+// What the kernel for the CPU returns, where its strides are others than those of the kernel for `meta`.
+template <class Run>
+void run_as_on_cpu(const OperatorInfo& info, std::span<const c10::IValue> arguments, bool gradients,
+                   Run&& run, Inference& result) {
+  run_on_twins(info, arguments, gradients, run, result);
+  if (!info.handle.hasTag(at::Tag::pointwise) || info.handle.schema().is_mutable() ||
+      !common_device(arguments).is_cpu())
+    return;
+  const c10::ScalarType computed = computing_dtype(arguments, result);
+  const bool copies = std::ranges::any_of(arguments, [&](const c10::IValue& argument) {
+    return argument.isTensor() && is_copied(argument.toTensor(), computed);
+  });
+  if (!copies) return;
+  result = {};
+  run_on_twins(info, arguments, gradients, run, result, computed);
+}
+
 }  // namespace
 
 void run_hidden_meta(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  run_on_twins(
+  run_as_on_cpu(
       info, arguments, false,
       [&](torch::jit::Stack& stack) {
         info.meta_kernel->callBoxed(info.handle, c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
@@ -101,7 +146,7 @@ void run_hidden_meta(const OperatorInfo& info, std::span<const c10::IValue> argu
 
 void run_dispatched_meta(const OperatorInfo& info, std::span<const c10::IValue> arguments,
                          Inference& result) {
-  run_on_twins(
+  run_as_on_cpu(
       info, arguments, true, [&](torch::jit::Stack& stack) { info.handle.callBoxed(&stack); }, result);
 }
 

@@ -28,6 +28,7 @@ bool answer_binary(const Call& call, Answer& answer, ScalarType dtype) {
   // Scalar overloads wrap the number, which keeps TensorIterator off its fast path.
   TensorMeta number;
   number.wrapped_number = true;
+  number.dtype = number_dtype(call.number_kind(1));
   const TensorMeta* operands[] = {&call.tensor(0), &number};
   return answer_pointwise(call, answer, operands, dtype);
 }
@@ -41,6 +42,12 @@ bool subtraction(const Call& call, Answer& answer) {
     return false;
   }
   return arithmetic(call, answer);
+}
+
+// rsub(self, other) is sub(other, self).
+bool reversed_subtraction(const Call& call, Answer& answer) {
+  if (call.tensor(0).dtype == ScalarType::Bool || call.tensor(1).dtype == ScalarType::Bool) return false;
+  return answer_pointwise(call, answer, {1, 0}, promoted(call));
 }
 
 bool real_arithmetic(const Call& call, Answer& answer) {
@@ -123,24 +130,33 @@ bool complex_of_parts(const Call& call, Answer& answer) {
   return answer_pointwise(call, answer, {0, 1}, c10::toComplexType(dtype));
 }
 
-// where(condition, self, other) and its overloads with numbers.
+// where(condition, self, other) and its overloads with numbers. torch converts each operand by itself, on
+// every device.
 bool choice(const Call& call, Answer& answer) {
+  if (call.tensor(0).dtype != ScalarType::Bool && call.tensor(0).dtype != ScalarType::Byte) return false;
   Promotion promotion;
-  TensorMeta numbers[2];
-  c10::SmallVector<const TensorMeta*, 3> operands{&call.tensor(0)};
   for (int i = 1; i < 3; ++i) {
-    if (!call.tensors(i).empty()) {
-      promotion.add(call.tensor(i));
-      operands.push_back(&call.tensor(i));
-    } else {
+    if (call.tensors(i).empty()) {
       promotion.add_number(call.number_kind(i));
-      numbers[i - 1].wrapped_number = true;
-      operands.push_back(&numbers[i - 1]);
+    } else {
+      promotion.add(call.tensor(i));
     }
   }
-  if (call.tensor(0).dtype != ScalarType::Bool && call.tensor(0).dtype != ScalarType::Byte) return false;
-  return answer_pointwise(call, answer, std::span<const TensorMeta* const>(operands.data(), operands.size()),
-                          promotion.result());
+  const ScalarType dtype = promotion.result();
+  TensorMeta operands[3];
+  const TensorMeta* pointers[3];
+  for (int i = 0; i < 3; ++i) {
+    const ScalarType wanted = i == 0 ? ScalarType::Bool : dtype;
+    pointers[i] = &operands[i];
+    if (call.tensors(i).empty()) {
+      operands[i].wrapped_number = true;
+    } else if (call.tensor(i).dtype != wanted && call.tensor(i).dim() > 0) {
+      operands[i] = converted(call.tensor(i), wanted);
+    } else {
+      pointers[i] = &call.tensor(i);
+    }
+  }
+  return answer_iterated(call, answer, pointers, dtype);
 }
 
 // self + value * a * b, self + value * a / b, lerp.
@@ -199,7 +215,8 @@ bool masked_fill(const Call& call, Answer& answer) {
   return true;
 }
 
-// huber_loss(self, target, reduction, …): one number unless the losses are wanted one by one.
+// mse_loss(self, target, reduction), smooth_l1_loss and others: one number unless the losses are wanted one
+// by one.
 bool reduced_loss(const Call& call, Answer& answer, int reduction) {
   const TensorMeta& self = call.tensor(0);
   Sizes sizes = self.sizes;
@@ -210,8 +227,32 @@ bool reduced_loss(const Call& call, Answer& answer, int reduction) {
   return true;
 }
 
-bool loss(const Call& call, Answer& answer) { return reduced_loss(call, answer, 2); }
+bool loss(const Call& call, Answer& answer) {
+  if (call.integer(2) != 0) return reduced_loss(call, answer, 2);
+  const ScalarType dtype = promoted(call);
+  return c10::isFloatingType(dtype) && answer_pointwise(call, answer, {0, 1}, dtype);
+}
 bool weighted_loss(const Call& call, Answer& answer) { return reduced_loss(call, answer, 3); }
+
+// Losses in memory that is made like `self`, and reduced from there.
+bool huber_loss(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  Sizes sizes = self.sizes;
+  if (!c10::isFloatingType(self.dtype) || !c10::canCast(call.tensor(1).dtype, self.dtype)) return false;
+  if (!broadcast(sizes, call.tensor(1).sizes) || sizes.size() != self.sizes.size()) return false;
+  if (!std::equal(sizes.begin(), sizes.end(), self.sizes.begin())) return false;
+  answer.fresh(call.integer(2) == 0 ? fresh_like(self, self.sizes, preserved_strides(self))
+                                    : fresh_meta({}, self.dtype, self.device));
+  return true;
+}
+
+// _prelu_kernel(self, weight), of equal types.
+bool parametric_relu(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (self.dtype != call.tensor(1).dtype) return false;
+  answer.fresh(fresh_like(self, self.sizes, preserved_strides(self)));
+  return true;
+}
 
 #define STATOR_TENSOR_FORMS(name, rule) \
   {name ".Tensor", rule}, {name "_.Tensor", rule}, { name ".out", rule }
@@ -234,7 +275,7 @@ constexpr RuleEntry kRules[] = {
     STATOR_SCALAR_FORMS("aten::add", arithmetic),
     STATOR_TENSOR_FORMS("aten::sub", subtraction),
     STATOR_SCALAR_FORMS("aten::sub", subtraction),
-    {"aten::rsub.Tensor", subtraction},
+    {"aten::rsub.Tensor", reversed_subtraction},
     {"aten::rsub.Scalar", subtraction},
     STATOR_TENSOR_FORMS("aten::mul", arithmetic),
     STATOR_SCALAR_FORMS("aten::mul", arithmetic),
@@ -315,11 +356,11 @@ constexpr RuleEntry kRules[] = {
     {"aten::clamp_.Tensor", clamp_tensors},
     {"aten::clamp_min.Tensor", clamp_tensors},
     {"aten::clamp_max.Tensor", clamp_tensors},
-    {"aten::_prelu_kernel", equal_dtypes},
+    {"aten::_prelu_kernel", parametric_relu},
     {"aten::silu_backward", arithmetic},
     {"aten::mish_backward", arithmetic},
     {"aten::mse_loss", loss},
-    {"aten::huber_loss", loss},
+    {"aten::huber_loss", huber_loss},
     {"aten::smooth_l1_loss", loss},
     {"aten::binary_cross_entropy", weighted_loss},
     {"aten::masked_fill.Scalar", masked_fill},

@@ -3,6 +3,8 @@
 
 #include <c10/core/DefaultDtype.h>
 
+#include <algorithm>
+
 namespace stator {
 
 namespace {
@@ -24,7 +26,11 @@ ScalarType combine(ScalarType higher, ScalarType lower) {
   return higher != ScalarType::Undefined ? higher : lower;
 }
 
-ScalarType number_dtype(NumberKind kind) {
+}  // namespace
+
+c10::ScalarType default_dtype() { return c10::get_default_dtype_as_scalartype(); }
+
+c10::ScalarType number_dtype(NumberKind kind) {
   switch (kind) {
     case NumberKind::boolean:
       return ScalarType::Bool;
@@ -37,10 +43,6 @@ ScalarType number_dtype(NumberKind kind) {
   }
   return ScalarType::Undefined;
 }
-
-}  // namespace
-
-c10::ScalarType default_dtype() { return c10::get_default_dtype_as_scalartype(); }
 
 bool is_integral(c10::ScalarType dtype) { return c10::isIntegralType(dtype, /*includeBool=*/true); }
 
@@ -96,8 +98,14 @@ bool answer_result(const Call& call, Answer& answer, TensorMeta meta) {
   return true;
 }
 
-bool answer_pointwise(const Call& call, Answer& answer, std::span<const TensorMeta* const> operands,
-                      c10::ScalarType dtype) {
+TensorMeta converted(const TensorMeta& operand, c10::ScalarType dtype) {
+  TensorMeta meta = fresh_like(operand, operand.sizes, preserved_strides(operand));
+  meta.dtype = dtype;
+  return meta;
+}
+
+bool answer_iterated(const Call& call, Answer& answer, std::span<const TensorMeta* const> operands,
+                     c10::ScalarType dtype) {
   TensorMeta meta;
   if (!operands_device(operands, meta.device)) return false;
   for (const TensorMeta* operand : operands) {
@@ -106,6 +114,38 @@ bool answer_pointwise(const Call& call, Answer& answer, std::span<const TensorMe
   meta.dtype = dtype;
   meta.strides = iterated_strides(meta.sizes, operands);
   return answer_result(call, answer, std::move(meta));
+}
+
+namespace {
+
+// What TensorIterator computes in: the operands' type, or a floating one where the result is such.
+ScalarType computing_dtype(std::span<const TensorMeta* const> operands, ScalarType result) {
+  Promotion promotion;
+  for (const TensorMeta* operand : operands) promotion.add(*operand);
+  const ScalarType own = promotion.result();
+  return is_integral(own) && c10::isFloatingType(result) ? result : own;
+}
+
+}  // namespace
+
+bool answer_pointwise(const Call& call, Answer& answer, std::span<const TensorMeta* const> operands,
+                      c10::ScalarType dtype) {
+  const ScalarType computed = computing_dtype(operands, dtype);
+  const auto is_converted = [&](const TensorMeta* operand) {
+    return operand->dtype != computed && operand->dim() > 0 && operand->device.is_cpu();
+  };
+  if (std::ranges::none_of(operands, is_converted)) return answer_iterated(call, answer, operands, dtype);
+  // On the CPU TensorIterator makes dense copies of operands of other types before it looks at strides.
+  c10::SmallVector<const TensorMeta*, 4> pointers(operands.begin(), operands.end());
+  c10::SmallVector<TensorMeta, 4> copies;
+  copies.reserve(operands.size());
+  for (const TensorMeta*& operand : pointers) {
+    if (!is_converted(operand)) continue;
+    copies.push_back(converted(*operand, computed));
+    operand = &copies.back();
+  }
+  return answer_iterated(call, answer, std::span<const TensorMeta* const>(pointers.data(), pointers.size()),
+                         dtype);
 }
 
 bool answer_pointwise(const Call& call, Answer& answer, std::initializer_list<int> operands,

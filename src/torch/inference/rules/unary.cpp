@@ -6,6 +6,12 @@ namespace stator {
 
 namespace {
 
+// Into memory that torch lays out like the operand, before any TensorIterator.
+bool laid_out_alike(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  return answer_result(call, answer, fresh_like(self, self.sizes, preserved_strides(self)));
+}
+
 bool same_dtype(const Call& call, Answer& answer) {
   return answer_pointwise(call, answer, {0}, call.tensor(0).dtype);
 }
@@ -42,6 +48,39 @@ bool angle(const Call& call, Answer& answer) {
 
 bool predicate(const Call& call, Answer& answer) {
   return answer_pointwise(call, answer, {0}, c10::ScalarType::Bool);
+}
+
+// isinf, isfinite. Of integers the answer is known, and made like them.
+bool of_integers(const Call& call, Answer& answer) {
+  return answer_result(call, answer, converted(call.tensor(0), c10::ScalarType::Bool));
+}
+
+TensorMeta iterated(const TensorMeta& like, std::initializer_list<const TensorMeta*> operands) {
+  const std::span<const TensorMeta* const> all(operands.begin(), operands.size());
+  return fresh_like(like, like.sizes, iterated_strides(like.sizes, all));
+}
+
+// abs(self) == infinity
+bool infinite(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (is_integral(self.dtype)) return of_integers(call, answer);
+  if (c10::isComplexType(self.dtype)) return false;
+  const TensorMeta magnitude = iterated(self, {&self}), number;
+  TensorMeta result = iterated(self, {&magnitude, &number});
+  result.dtype = c10::ScalarType::Bool;
+  return answer_result(call, answer, std::move(result));
+}
+
+// (self == self) * (abs(self) != infinity)
+bool finite(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (is_integral(self.dtype)) return of_integers(call, answer);
+  if (c10::isComplexType(self.dtype)) return false;
+  const TensorMeta magnitude = iterated(self, {&self}), number;
+  const TensorMeta below = iterated(self, {&magnitude, &number}), itself = iterated(self, {&self, &self});
+  TensorMeta result = iterated(self, {&itself, &below});
+  result.dtype = c10::ScalarType::Bool;
+  return answer_result(call, answer, std::move(result));
 }
 
 bool bitwise(const Call& call, Answer& answer) {
@@ -81,13 +120,13 @@ constexpr RuleEntry kRules[] = {
     STATOR_FORMS("aten::frac", floating_only),
     STATOR_FORMS("aten::bitwise_not", bitwise),
     STATOR_FORMS("aten::logical_not", predicate),
-    STATOR_FORMS("aten::nan_to_num", same_dtype),
+    STATOR_FORMS("aten::nan_to_num", laid_out_alike),
     STATOR_FORMS("aten::isposinf", predicate),
     STATOR_FORMS("aten::isneginf", predicate),
     {"aten::signbit", predicate},
     {"aten::isnan", predicate},
-    {"aten::isinf", predicate},
-    {"aten::isfinite", predicate},
+    {"aten::isinf", infinite},
+    {"aten::isfinite", finite},
     STATOR_FORMS("aten::exp", floating),
     STATOR_FORMS("aten::exp2", floating),
     STATOR_FORMS("aten::expm1", floating),
