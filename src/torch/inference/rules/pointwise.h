@@ -21,7 +21,7 @@ class Promotion {
 };
 
 c10::ScalarType default_dtype();
-c10::ScalarType number_dtype(NumberKind kind);  // of a Python number
+c10::ScalarType number_dtype(NumberKind kind);    // of a Python number
 bool is_integral(c10::ScalarType dtype);          // bool included
 c10::ScalarType to_float(c10::ScalarType dtype);  // integral ones become the default dtype
 c10::ScalarType to_real(c10::ScalarType dtype);   // complex ones become their part's
@@ -29,9 +29,9 @@ c10::ScalarType to_real(c10::ScalarType dtype);   // complex ones become their p
 // The device of the operands: that of the first which is no CPU scalar. False if two disagree.
 bool operands_device(std::span<const TensorMeta* const> operands, c10::Device& device);
 
-// Answers with the broadcast of the operands, which are converted to a common type, laid out as TensorIterator
-// would. An in-place or out= form
-// answers with the argument that is written, if the result fits into it as it is.
+// Answers with the broadcast of the operands, which are converted to a common type, laid out as
+// TensorIterator would. An in-place or out= form answers with the argument that is written, if the result
+// fits into it as it is.
 bool answer_pointwise(const Call& call, Answer& answer, std::span<const TensorMeta* const> operands,
                       c10::ScalarType dtype);
 bool answer_pointwise(const Call& call, Answer& answer, std::initializer_list<int> operands,
