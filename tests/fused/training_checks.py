@@ -35,7 +35,10 @@ class Step:
         self.results = [t.detach().clone() for t in results]
         if roots:
             # Gradients that differ from element to element.
-            starts = [torch.linspace(0.5, 1.5, t.numel(), dtype=t.dtype).reshape(t.shape) for t in roots]
+            starts = [
+                torch.linspace(0.5, 1.5, t.numel(), dtype=t.dtype, device=t.device).reshape(t.shape)
+                for t in roots
+            ]
             torch.autograd.backward(roots, starts)
         held = [x for x in inputs if isinstance(x, torch.Tensor)]
         if module is not None:
@@ -43,7 +46,8 @@ class Step:
             self.results += [b.clone() for b in module.buffers()]
         self.results += [x.detach() for x in inputs if isinstance(x, torch.Tensor)]
         self.gradients = [x.grad for x in held]
-        self.random = torch.rand(1)
+        devices = {t.device for t in results} | {torch.device("cpu")}
+        self.random = [torch.rand(1, device=device) for device in sorted(devices, key=str)]
 
 
 def training_difference(
@@ -77,7 +81,7 @@ def training_difference(
             return None if wanted is got else f"{got} is not {wanted}"
         if got.histories != wanted.histories:
             return f"histories {got.histories} are not {wanted.histories}"
-        if not torch.equal(got.random, wanted.random):
+        if got.random != wanted.random:
             return "other random numbers were drawn"
         for what in ("results", "gradients"):
             for i, (a, b) in enumerate(zip(getattr(got, what), getattr(wanted, what), strict=True)):

@@ -1,6 +1,8 @@
 // src/backends/fused/training/obstacle.cpp: one walk over the nodes.
 #include "backends/fused/training/obstacle.h"
 
+#include <optional>
+
 #include "backends/fused/training/dropout_step.h"
 #include "core/ir/effects.h"
 #include "torch/operators/operator_info.h"
@@ -30,12 +32,17 @@ std::string of_node(const ir::Graph& graph, const ir::Node& node) {
 
 std::string training_obstacle(const Session& session) {
   const ir::Graph& graph = session.graph;
+  std::optional<ir::Device> cuda;
   if (session.has_read || session.has_last_read) return "a number is read off a tensor";
   for (const ir::Input& input : graph.inputs()) {
     const ir::Value& value = graph.value(input.value);
     if (!value.is_tensor()) return "a number that differs from call to call";
-    // Backward kernels have not run there yet.
-    if (value.device.type != ir::DeviceType::kCpu) return "an argument that is not on the CPU";
+    if (value.device.type == ir::DeviceType::kCuda) {
+      if (cuda && *cuda != value.device) return "arguments on several devices";
+      cuda = value.device;
+    } else if (value.device.type != ir::DeviceType::kCpu) {
+      return "an argument that is neither on the CPU nor on CUDA";
+    }
     if (value.layout != ir::Layout::kStrided || (value.flags & (ir::kConjugate | ir::kNegative)) != 0)
       return "an argument that is not strided";
   }
