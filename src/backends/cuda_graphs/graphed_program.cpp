@@ -2,6 +2,7 @@
 #include "backends/cuda_graphs/graphed_program.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "backends/cuda_graphs/recordable.h"
 #include "backends/cuda_graphs/recorded_ranges.h"
@@ -12,16 +13,17 @@ namespace {
 
 constexpr int64_t kLarge = 4 << 20;  // bytes
 
-GraphFacts facts_of(const Session& session, const std::vector<native::Scheduled>& schedule) {
-  const ir::Graph& graph = session.graph;
+GraphFacts facts_of(const ir::Graph& graph, const Borders& borders,
+                    const std::vector<native::Scheduled>& schedule) {
   GraphFacts facts;
+  facts.lent_from = borders.lent_from;
   const size_t values = graph.value_count();
   facts.alias_set.resize(values);
-  facts.is_parameter.resize(values);
+  facts.is_fixed.resize(values);
   facts.is_used_outside.resize(values);
   for (uint32_t i = 0; i < values; ++i) facts.alias_set[i] = alias_set(graph, i);
-  for (const Session::Lifted& lifted : session.inputs)
-    facts.is_parameter[index(lifted.input)] = lifted.tracer.defined() ? 0 : 1;
+  for (size_t i = 0; i < graph.inputs().size(); ++i)
+    facts.is_fixed[index(graph.inputs()[i].value)] = borders.is_fixed[i];
   facts.written_sets = written_sets(graph, schedule);
   for (const native::Scheduled& scheduled : schedule) {
     if (scheduled.in_range) continue;
@@ -45,9 +47,11 @@ int64_t bytes_of(const ir::Graph& graph, ir::ValueId id) {
 
 // The last work makes large results in memory of the caller's: to launch it by itself costs less than to copy
 // them out of a recording.
-void leave_out_large_results(const ir::Graph& graph, std::vector<native::Scheduled>& schedule) {
+void leave_out_large_results(const ir::Graph& graph, const Borders& borders,
+                             std::vector<native::Scheduled>& schedule) {
+  const auto results = graph.outputs().first(std::min(borders.lent_from, graph.outputs().size()));
   const auto is_large_output = [&](ir::ValueId id) {
-    return std::ranges::find(graph.outputs(), id) != graph.outputs().end() && graph.value(id).is_tensor() &&
+    return std::ranges::find(results, id) != results.end() && graph.value(id).is_tensor() &&
            graph.value(id).alias == ir::AliasKind::kFresh && bytes_of(graph, id) >= kLarge;
   };
   for (size_t i = schedule.size(); i-- > 0;) {
@@ -71,13 +75,29 @@ void leave_out_large_results(const ir::Graph& graph, std::vector<native::Schedul
 
 }  // namespace
 
+std::vector<char> fixed_inputs(const Session& session) {
+  std::unordered_set<uint32_t> fixed;
+  for (const Session::Lifted& lifted : session.inputs) {
+    if (!lifted.tracer.defined()) fixed.insert(index(lifted.input));  // the caller does not give it
+  }
+  std::vector<char> is_fixed;
+  for (const ir::Input& input : session.graph.inputs())
+    is_fixed.push_back(fixed.contains(index(input.value)) ? 1 : 0);
+  return is_fixed;
+}
+
 native::Program make_program(const Session& session, std::vector<native::Scheduled> schedule) {
+  return make_program(session.graph, {.is_fixed = fixed_inputs(session)}, std::move(schedule));
+}
+
+native::Program make_program(const ir::Graph& graph, const Borders& borders,
+                             std::vector<native::Scheduled> schedule) {
   const c10::DeviceType type = emulates_on_cpu() ? c10::DeviceType::CPU : c10::DeviceType::CUDA;
-  const auto device = mark_recordable(session.graph, type, schedule);
-  if (!device) return native::Program(session.graph, std::move(schedule));
-  leave_out_large_results(session.graph, schedule);
-  GraphFacts facts = facts_of(session, schedule);
-  native::Program program(session.graph, std::move(schedule));
+  const auto device = mark_recordable(graph, type, schedule);
+  if (!device) return native::Program(graph, std::move(schedule));
+  leave_out_large_results(graph, borders, schedule);
+  GraphFacts facts = facts_of(graph, borders, schedule);
+  native::Program program(graph, std::move(schedule));
   program.run_ranges_by(std::make_shared<RecordedRanges>(program.plain(), std::move(facts), *device));
   return program;
 }

@@ -160,6 +160,7 @@ void RecordedRanges::begin_run(const shape::Bindings& bindings) {
   key_.assign(bindings.ints.begin(), bindings.ints.end());
   for (double real : bindings.reals) key_.push_back(std::bit_cast<int64_t>(real));
   add_settings(key_);
+  if (loan_ && !loan_->expired()) is_plain_ = true;
   if (!recorder_) recorder_ = make_recorder(device_);
   if (recorder_->is_recorded()) is_plain_ = true;
   if (!is_plain_) recorder_->follow_last_replay();
@@ -230,7 +231,7 @@ void RecordedRanges::run(const native::Range& range, std::vector<c10::IValue>& v
 // Whether a tensor that was in another place before will be in yet another one: a parameter will not, nor
 // what another range made.
 bool RecordedRanges::moves(uint32_t value, const std::vector<c10::IValue>& values) const {
-  return facts_.is_parameter[value] == 0 && !is_in_pool(values[value].toTensor());
+  return facts_.is_fixed[value] == 0 && !is_in_pool(values[value].toTensor());
 }
 
 bool RecordedRanges::is_in_pool(const at::Tensor& tensor) const {
@@ -392,12 +393,21 @@ void RecordedRanges::give_results(const Recording& recording, std::vector<c10::I
 void RecordedRanges::release(std::vector<c10::IValue>& outputs) {
   if (replayed_.empty() || depth_ > 1) return;
   Copies copies;
-  for (c10::IValue& output : outputs) {
-    if (!output.isTensor()) continue;
-    const at::Tensor& tensor = output.toTensor();
-    if (!tensor.defined() || !tensor.has_storage()) continue;
-    if (is_in_pool(tensor)) output = copies.copy(tensor);
+  bool lends = false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].isTensor()) continue;
+    const at::Tensor& tensor = outputs[i].toTensor();
+    if (!tensor.defined() || !tensor.has_storage() || !is_in_pool(tensor)) continue;
+    if (i >= facts_.lent_from) {
+      lends = true;
+    } else {
+      outputs[i] = copies.copy(tensor);
+    }
   }
+  if (!lends) return;
+  auto loan = c10::make_intrusive<Loan>();
+  loan_ = c10::weak_intrusive_ptr<Loan>(loan);
+  outputs.push_back(c10::IValue::make_capsule(std::move(loan)));
 }
 
 // The instruction that could not be recorded runs by itself from now on; what is beside it stays recorded.

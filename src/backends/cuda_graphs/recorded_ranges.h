@@ -5,8 +5,11 @@
 // keep their place (parameters), or are copied to one that the recording owns; a tensor that was in another
 // place than the call before is copied from then on. Results are made in the recorder's pool, where the next
 // replay overwrites them: whatever leaves the ranges is copied out, so nobody ever sees that happen. Tensors
-// that alias a tensor from outside are made anew on the tensor of the call.
+// that alias a tensor from outside are made anew on the tensor of the call. Only what is lent (Loan) is not
+// copied.
 #pragma once
+
+#include <ATen/core/ivalue.h>
 
 #include <mutex>
 #include <optional>
@@ -21,10 +24,16 @@ namespace stator::cuda_graphs {
 // What the ranges need to know of the graph, by value.
 struct GraphFacts {
   std::vector<uint32_t> alias_set;                  // its first value
-  std::vector<char> is_parameter;                   // an input that the caller did not give
+  std::vector<char> is_fixed;                       // an input that seldom lies in another place
   std::vector<char> is_used_outside;                // by something that is in no range
   std::vector<std::vector<uint32_t>> written_sets;  // by instruction
+  size_t lent_from = SIZE_MAX;                      // outputs from here on are lent
 };
+
+// Outputs of a run that were not copied out: a forward lends its backward what it keeps. It stands behind the
+// outputs of the run, as a capsule; while somebody holds it the program runs instruction by instruction, so
+// that nothing overwrites what is lent.
+class Loan final : public torch::CustomClassHolder {};
 
 class RecordedRanges final : public native::RangeRunner {
  public:
@@ -76,6 +85,7 @@ class RecordedRanges final : public native::RangeRunner {
   std::vector<c10::IValue>* values_ = nullptr;
 
   size_t recordings_ = 0;
+  std::optional<c10::weak_intrusive_ptr<Loan>> loan_;  // the last one
   // No longer of use; a pool must not become empty while something is recorded into it.
   std::vector<std::unique_ptr<Recording>> retired_;
 };

@@ -3,6 +3,7 @@
 
 #include <ATen/core/enum_tag.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -244,13 +245,18 @@ OperatorInfo::OperatorInfo(const c10::OperatorHandle& op) : handle(op), name(toS
     enumerations.push_back(enumeration_of(argument));
     if (argument.alias_info() && argument.alias_info()->isWrite()) written |= uint64_t{1} << i;
   }
+  // Backwards of attention are given the state that their forwards drew with, and are tagged even so.
+  const bool is_given_random_state =
+      std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
+        return argument.name() == "philox_seed" || argument.name() == "rng_state";
+      });
   for (const auto& result : schema.returns()) returns_tensors |= holds_tensors(*result.type());
   composite_implicit = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
   composite_explicit =
       op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
       (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional) &&
        !op.hasKernelForDispatchKey(c10::DispatchKey::CPU));
-  random = op.hasTag(at::Tag::nondeterministic_seeded);
+  random = op.hasTag(at::Tag::nondeterministic_seeded) && !is_given_random_state;
   detaches = name == "aten::detach" || name == "aten::detach_";
   reads_number = name == "aten::item" || name == "aten::_local_scalar_dense";
   id = table_id(*this);

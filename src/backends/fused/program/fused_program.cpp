@@ -188,21 +188,23 @@ std::unique_ptr<TensorProgram> without_kernels(std::shared_ptr<Session> session,
 
 }  // namespace
 
-std::optional<native::Program> compiled(ir::Graph& graph) {
+std::optional<native::Program> compiled(ir::Graph& graph,
+                                        const std::optional<cuda_graphs::Borders>& borders) {
   const auto report = pass::run_passes(graph, {.evaluate = evaluate_constant});
   if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
   const Language language = language_of(graph);
   const Plan plan = make_plan(graph, language, Rounding::every);
   std::optional<Steps> kernels = compile(graph, plan);
   if (!kernels) return {};
-  return native::Program(graph, scheduled(graph, plan, std::move(*kernels), language));
+  auto schedule = scheduled(graph, plan, std::move(*kernels), language);
+  if (borders) return cuda_graphs::make_program(graph, *borders, std::move(schedule));
+  return native::Program(graph, std::move(schedule));
 }
 
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, bool records) {
   // What needs gradients keeps every node: merging some would change the bits of gradients.
   if (!obstacle(session->graph).empty()) {
-    if (records) return without_kernels(std::move(session), records);
-    return make_training_program(std::move(session));
+    return make_training_program(std::move(session), records);
   }
   const Language language = language_of(session->graph);
   OtherGraph other(*session, rewritten(session->graph, language));

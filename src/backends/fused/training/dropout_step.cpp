@@ -22,6 +22,10 @@ class DropoutStep final : public native::Step {
       values[result_] = self;
       return;
     }
+    if (self.is_cuda() && !in_place_ && probability_ > 0 && probability_ < 1) {
+      values[result_] = std::get<0>(at::native_dropout(self, probability_, true));
+      return;
+    }
     at::Tensor factor;
     if (probability_ == 1) {
       factor = at::zeros({}, self.options());

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <unordered_set>
 
 #include "torch/tracing/session.h"
 
@@ -85,8 +86,15 @@ GradientNode::GradientNode(std::shared_ptr<const TrainedGraph> graph, std::span<
 
 void GradientNode::keep(std::span<const at::Tensor> inputs, const std::vector<at::Tensor>& results,
                         std::span<const c10::IValue> kept) {
+  const std::span<const TrainedGraph::Kept> description = graph_->kept();
+  if (kept.size() > description.size()) {
+    loan_ = kept.back();
+    kept = kept.first(description.size());
+    for (size_t i = 0; i < kept.size(); ++i)
+      lent_.push_back(description[i].may_be_lent() ? kept[i].toTensor() : at::Tensor());
+  }
   for (size_t i = 0; i < kept.size(); ++i) {
-    const TrainedGraph::Kept& what = graph_->kept()[i];
+    const TrainedGraph::Kept& what = description[i];
     if (what.input < inputs.size()) {
       kept_.emplace_back(inputs[what.input], false);
       continue;
@@ -119,6 +127,8 @@ void GradientNode::release_variables() {
 
 void GradientNode::release() {
   for (autograd::SavedVariable& saved : kept_) saved.reset_data();
+  lent_.clear();
+  loan_ = {};
   origins_.clear();
   released_ = true;
 }
@@ -206,12 +216,27 @@ autograd::variable_list GradientNode::computed(autograd::variable_list&& gradien
     backward = graph_->make_backward(has_gradient);
   }
   std::vector<at::Tensor> kept = unpacked();
+  const c10::IValue loan = loan_;  // until the backward's work is under way
+  const std::vector<at::Tensor> lent = lent_;
+  for (size_t i = 0; i < lent.size(); ++i) {
+    if (lent[i].defined()) kept[i] = lent[i];  // also of results, which were copied out for the caller
+  }
   if (!autograd::get_current_graph_task_keep_graph()) {
     // Memory is freed as the backward goes on.
     release();
   }
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
-  return backward->run(std::move(kept), std::move(gradients));
+  autograd::variable_list found =
+      backward->run(std::move(kept), std::move(gradients), /*are_lent=*/loan.isCapsule());
+  std::unordered_set<const c10::StorageImpl*> memory;
+  for (const at::Tensor& tensor : lent) {
+    if (tensor.defined()) memory.insert(tensor.storage().unsafeGetStorageImpl());
+  }
+  for (at::Tensor& gradient : found) {
+    if (gradient.defined() && memory.contains(gradient.storage().unsafeGetStorageImpl()))
+      gradient = gradient.clone();
+  }
+  return found;
 }
 
 autograd::variable_list GradientNode::of_native_run(const autograd::variable_list& gradients,

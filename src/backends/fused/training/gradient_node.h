@@ -24,7 +24,7 @@ class GradientNode final : public torch::autograd::Node {
   // Before the forward runs. It is the first of the graph's nodes, and computes for all of them.
   GradientNode(std::shared_ptr<const TrainedGraph> graph, std::span<const at::Tensor> inputs);
 
-  // After the results have their history.
+  // After the results have their history. `kept` may end with the loan of what is lent.
   void keep(std::span<const at::Tensor> inputs, const std::vector<at::Tensor>& results,
             std::span<const c10::IValue> kept);
 
@@ -65,6 +65,8 @@ class GradientNode final : public torch::autograd::Node {
 
   std::shared_ptr<const TrainedGraph> graph_;
   std::vector<torch::autograd::SavedVariable> kept_;
+  std::vector<at::Tensor> lent_;  // by what is kept, where that is lent
+  c10::IValue loan_;
   std::vector<Origin> origins_;
   RandomState random_;
   at::ThreadLocalState modes_;

@@ -41,17 +41,20 @@ std::vector<char> all_of(size_t count) { return std::vector<char>(count, 1); }
 
 }  // namespace
 
-Result<std::shared_ptr<const Backward>, std::string> Backward::make(ir::Graph graph, size_t kept,
-                                                                    std::vector<size_t> gradient_of) {
+Result<std::shared_ptr<const Backward>, std::string> Backward::make(
+    ir::Graph graph, size_t kept, std::vector<size_t> gradient_of,
+    std::optional<cuda_graphs::Borders> borders) {
   ReturnedViews views(graph);
-  auto program = compiled(graph);
+  if (borders) borders->is_fixed.resize(graph.inputs().size());  // gradients come from anywhere
+  auto program = compiled(graph, borders);
   if (!program) return std::string("nothing compiles kernels");
   std::shared_ptr<Backward> made(new Backward(std::move(*program), std::move(views), std::move(gradient_of)));
   for (const ir::Input& input : graph.inputs().subspan(kept)) made->layouts_.emplace_back(graph, input.value);
   return std::shared_ptr<const Backward>(std::move(made));
 }
 
-std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients) const {
+std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients,
+                                      bool are_lent) const {
   std::vector<at::Tensor> inputs = std::move(kept);
   const shape::Bindings no_symbols{};
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -62,7 +65,8 @@ std::vector<at::Tensor> Backward::run(std::vector<at::Tensor> kept, std::vector<
     }
     inputs.push_back(std::move(gradient));
   }
-  std::vector<c10::IValue> made = program_.run_taking(std::move(inputs), no_symbols);
+  const native::Program& program = are_lent ? program_ : plain_;
+  std::vector<c10::IValue> made = program.run_taking(std::move(inputs), no_symbols);
   views_.apply(made);
   std::vector<at::Tensor> result;
   for (size_t gradient : gradient_of_)
@@ -80,7 +84,7 @@ TrainedGraph::TrainedGraph(std::shared_ptr<const ir::Graph> captured, std::span<
 
 Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
     std::shared_ptr<const ir::Graph> captured, std::span<const at::Tensor> inputs,
-    const shape::Bindings& bindings) {
+    const shape::Bindings& bindings, std::optional<std::vector<char>> is_fixed) {
   auto trace = trace_joint(*captured, inputs, bindings, {});
   if (!trace) return trace.error();
   for (size_t i = 0; i < captured->outputs().size(); ++i) {
@@ -93,6 +97,7 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   auto parts = pass::partition(trace->joint);
   if (!parts) return parts.error();
   std::shared_ptr<TrainedGraph> made(new TrainedGraph(captured, inputs, bindings, std::move(*trace)));
+  made->is_fixed_ = std::move(is_fixed);
   made->kept_values_ = std::move(parts->kept);
   made->view_program_.emplace(made->trace_.views);
   made->describe_kept();
@@ -102,13 +107,31 @@ Result<std::shared_ptr<TrainedGraph>, std::string> TrainedGraph::make(
   if (log.attr("isEnabledFor")(10).cast<bool>())
     log.attr("debug")("forward %s\nbackward %s", ir::print(parts->forward), ir::print(parts->backward));
   made->views_ = ReturnedViews(parts->forward);
-  made->forward_ = compiled(parts->forward);
+  made->forward_ = compiled(parts->forward, made->borders_of_forward());
   if (!made->forward_) return std::string("nothing compiles kernels");
   const JointTrace& own = made->trace_;
-  auto backward = Backward::make(std::move(parts->backward), made->kept_values_.size(), own.gradient_of);
+  auto backward = Backward::make(std::move(parts->backward), made->kept_values_.size(), own.gradient_of,
+                                 made->borders_of_backward());
   if (!backward) return backward.error();
   made->backwards_[all_of(own.joint.gradients)] = std::move(*backward);
   return made;
+}
+
+std::optional<cuda_graphs::Borders> TrainedGraph::borders_of_forward() const {
+  if (!is_fixed_) return {};
+  cuda_graphs::Borders borders{.is_fixed = *is_fixed_, .lent_from = trace_.joint.results};
+  borders.is_fixed.resize(is_fixed_->size() + trace_.constants.size(), 1);
+  return borders;
+}
+
+std::optional<cuda_graphs::Borders> TrainedGraph::borders_of_backward() const {
+  if (!is_fixed_) return {};
+  cuda_graphs::Borders borders;
+  for (const Kept& kept : kept_) {
+    const size_t input = kept.input != SIZE_MAX ? kept.input : kept.memory_of_input;
+    borders.is_fixed.push_back(input < is_fixed_->size() ? (*is_fixed_)[input] : 1);
+  }
+  return borders;
 }
 
 void TrainedGraph::describe_kept() {
@@ -187,7 +210,8 @@ std::shared_ptr<const Backward> TrainedGraph::make_backward(const std::vector<ch
     throw std::runtime_error("stator: no backward of some results alone: another forward");
   auto graph = pass::backward_from(trace->joint, kept_values_);
   if (!graph) throw std::runtime_error("stator: no backward of some results alone: " + graph.error());
-  auto made = Backward::make(std::move(*graph), kept_values_.size(), trace->gradient_of);
+  auto made =
+      Backward::make(std::move(*graph), kept_values_.size(), trace->gradient_of, borders_of_backward());
   if (!made) throw std::runtime_error("stator: no backward of some results alone: " + made.error());
   const std::lock_guard lock(mutex_);
   return backwards_.try_emplace(has_gradient, std::move(*made)).first->second;

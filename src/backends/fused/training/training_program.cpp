@@ -66,8 +66,10 @@ std::vector<NodePointer> nodes_of(const std::shared_ptr<const TrainedGraph>& tra
 
 class TrainingProgram final : public WrappedProgram {
  public:
-  TrainingProgram(std::unique_ptr<TensorProgram> native, std::shared_ptr<Session> session)
-      : WrappedProgram(std::move(native)), session_(std::move(session)), graph_(session_, &session_->graph) {}
+  TrainingProgram(std::unique_ptr<TensorProgram> native, std::shared_ptr<Session> session, bool records)
+      : WrappedProgram(std::move(native)), session_(std::move(session)), graph_(session_, &session_->graph) {
+    if (records) is_fixed_ = cuda_graphs::fixed_inputs(*session_);
+  }
 
   bool run(PyObject* const* inputs, const shape::Bindings& bindings, std::vector<Ref<>>& outputs,
            RunFailure& failure) const override {
@@ -170,20 +172,21 @@ class TrainingProgram final : public WrappedProgram {
       bool& flag;
       ~Done() { flag = false; }
     } const done{is_compiling_};
-    auto made = TrainedGraph::make(graph_, tensors, bindings);
+    auto made = TrainedGraph::make(graph_, tensors, bindings, is_fixed_);
     if (!made) log("a graph with gradients runs as by 'native': " + made.error());
     return trained_[sizes] = made ? *made : nullptr;
   }
 
   std::shared_ptr<Session> session_;
   std::shared_ptr<const ir::Graph> graph_;
+  std::optional<std::vector<char>> is_fixed_;  // by input; nothing: CUDA graphs are not wanted
   mutable std::map<std::vector<int64_t>, std::shared_ptr<const TrainedGraph>> trained_;
   mutable bool is_compiling_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<TensorProgram> make_training_program(std::shared_ptr<Session> session) {
+std::unique_ptr<TensorProgram> make_training_program(std::shared_ptr<Session> session, bool records) {
   std::string reason = training_obstacle(*session);
   std::vector<at::Tensor> inputs;
   for (const Session::Lifted& lifted : session->inputs) inputs.push_back(lifted.tensor);
@@ -195,7 +198,7 @@ std::unique_ptr<TensorProgram> make_training_program(std::shared_ptr<Session> se
   }
   auto native = native::make_tensor_program(session);
   std::unique_ptr<TensorProgram> made =
-      std::make_unique<TrainingProgram>(std::move(native), std::move(session));
+      std::make_unique<TrainingProgram>(std::move(native), std::move(session), records);
   if (!overlap.matters()) return made;
   return std::make_unique<fx::OverlapChecked>(std::move(made), std::move(overlap), inputs.size());
 }

@@ -9,7 +9,7 @@
 namespace stator::fused {
 
 // Forward and backward compiled, and one node of autograd for both; what cannot be proved to come out as
-// eager's runs as by `native` (training/obstacle.h).
-std::unique_ptr<TensorProgram> make_training_program(std::shared_ptr<Session> session);
+// eager's runs as by `native` (training/obstacle.h). `records`: each of the two in CUDA graphs.
+std::unique_ptr<TensorProgram> make_training_program(std::shared_ptr<Session> session, bool records);
 
 }  // namespace stator::fused
