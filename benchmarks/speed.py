@@ -2,12 +2,14 @@
 
     python benchmarks/speed.py [--threads 1 2] [--backends native fused inductor] [--json FILE] [case…]
     python benchmarks/speed.py --device cuda [--dtype bfloat16]
-    python benchmarks/speed.py --training
+    python benchmarks/speed.py --training [--device cuda --autocast]
 
 On the CPU the models are tiny, on CUDA of their full size (speed_models.py). `+graphs` behind a backend is
 `mode="reduce-overhead"`. On CUDA a cell is the time of ten calls and the wait for the device, divided by ten.
 A call of --training is a step without its optimizer: gradients dropped, forward in training mode, a loss,
 backward; the difference is that of the gradients, from the same random numbers (Inductor draws others).
+With --autocast the forward runs in bfloat16 under autocast, and AdamW's step (of a learning rate of 0, so
+that parameters stay) is part of the call.
 
 Each cell is the best of several rounds, in ms a call; rounds of all backends take turns, so a busy machine is
 unfair to none. With one thread it is the thread's processor time: other work on the machine does not count.
@@ -35,6 +37,8 @@ CASES = ("bert", "gpt2", "vit", "llama", "mixtral", "convnext")
 BACKENDS = ("native", "fused", "inductor")
 TRAINING_CASES = ("mlp", "bert", "gpt2", "resnet")
 CUDA_BACKENDS = ("native", "native+graphs", "fused+graphs", "inductor+graphs")
+CUDA_TRAINING_CASES = ("bert", "gpt2", "resnet50")
+CUDA_TRAINING_BACKENDS = ("native", "fused", "fused+graphs", "inductor", "inductor+graphs")
 
 
 def program(name: str, device: str, dtype: torch.dtype) -> Any:
@@ -100,15 +104,20 @@ def worst(result: Any, wanted: Any) -> float:
 class TrainingStep:
     """Forward and backward of a model; gives its gradients."""
 
-    def __init__(self, case: Any, function: Callable[..., Any] | None = None) -> None:
+    def __init__(self, case: Any, device: str, autocast: bool, function: Any = None) -> None:
         self.case, self.function = case, case.function if function is None else function
+        self.device, self.autocast = device, autocast
         self.parameters = list(case.function.train().parameters())
+        self.optimizer = torch.optim.AdamW(self.parameters, lr=0.0)
 
     def __call__(self) -> Any:
         for parameter in self.parameters:
             parameter.grad = None
-        result = self.function(*self.case.args, **self.case.kwargs)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.autocast):
+            result = self.function(*self.case.args, **self.case.kwargs)
         torch.stack([t.float().square().mean() for t in tensors(result)]).sum().backward()
+        if self.autocast:
+            self.optimizer.step()
         return [p.grad for p in self.parameters if p.grad is not None]
 
 
@@ -121,7 +130,8 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     row |= {"ms": {}, "compile_s": {}, "compile_cpu_s": {}, "difference": {}}
     by_thread = torch.get_num_threads() == 1 and not on_cuda
     clock = time.thread_time if by_thread else time.perf_counter
-    plain: Callable[[], Any] = TrainingStep(case) if options.training else case
+    step = functools.partial(TrainingStep, case, options.device, options.autocast)
+    plain: Callable[[], Any] = step() if options.training else case
     calls: dict[str, Callable[[], Any]] = {"eager": plain}
     with torch.set_grad_enabled(options.training):
         torch.manual_seed(1)
@@ -134,7 +144,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
                 return fn(*case.args, **case.kwargs)
 
             if options.training:
-                call = TrainingStep(case, fn)
+                call = step(fn)
             torch.manual_seed(1)
             result = call()
             wait()
@@ -186,15 +196,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="a backend and case")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--training", action="store_true")
+    parser.add_argument("--autocast", action="store_true")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     on_cuda = options.device != "cpu"
-    options.backends = options.backends or list(CUDA_BACKENDS if on_cuda else BACKENDS)
+    cuda_backends = CUDA_TRAINING_BACKENDS if options.training else CUDA_BACKENDS
+    options.backends = options.backends or list(cuda_backends if on_cuda else BACKENDS)
+    everything = TRAINING_CASES if options.training else CASES
     if on_cuda:
         import speed_models
 
         options.threads = [torch.get_num_threads()]
-    everything = speed_models.MODELS if on_cuda else TRAINING_CASES if options.training else CASES
+        everything = CUDA_TRAINING_CASES if options.training else tuple(speed_models.MODELS)
     options.cases = options.cases or list(everything)
     warnings.filterwarnings("ignore")
     rows = []
