@@ -50,29 +50,52 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
 // A tensor of its own on the same memory: what is done to it is not done to the recording's.
 at::Tensor another(const at::Tensor& tensor) { return tensor.variable_data(); }
 
-// Memory of their own for tensors that share one storage. They share the new one.
+// Memory of their own for tensors of the pool. Those that share one storage share the new one. It is filled
+// at the end, in one launch for all tensors of a type.
 class Copies {
  public:
   at::Tensor copy(const at::Tensor& tensor) {
     const at::NoGradGuard no_gradients;
     const at::AutoDispatchBelowADInplaceOrView below;
-    c10::Storage& fresh = copies_[storage_of(tensor)];
-    const auto options = tensor.options();
-    if (!fresh) {
-      const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
-      const auto as_bytes = options.dtype(at::kByte);
-      at::Tensor from = at::empty({0}, as_bytes).set_(tensor.storage(), 0, {bytes}, {1});
-      at::Tensor to = at::empty({bytes}, as_bytes);
-      to.copy_(from, /*non_blocking=*/true);
-      fresh = to.storage();
+    const auto [found, is_new] = copies_.try_emplace(storage_of(tensor));
+    if (is_new) {
+      at::Tensor to = fills_its_storage(tensor) ? copy_of(tensor) : copy_of(bytes_of(tensor));
+      found->second = to.storage();
+      if (fills_its_storage(tensor)) return to;
     }
-    at::Tensor made = at::empty({0}, options);
-    made.set_(fresh, tensor.storage_offset(), tensor.sizes(), tensor.strides());
+    at::Tensor made = at::empty({0}, tensor.options());
+    made.set_(found->second, tensor.storage_offset(), tensor.sizes(), tensor.strides());
     return made;
   }
 
+  void fill() {
+    const at::NoGradGuard no_gradients;
+    const at::AutoDispatchBelowADInplaceOrView below;
+    for (auto& [dtype, pairs] : pairs_) at::_foreach_copy_(pairs.to, pairs.from, /*non_blocking=*/true);
+  }
+
  private:
+  struct Pairs {
+    std::vector<at::Tensor> to, from;
+  };
+
+  static bool fills_its_storage(const at::Tensor& tensor) {
+    return tensor.nbytes() == tensor.storage().nbytes() && tensor.is_non_overlapping_and_dense() &&
+           !tensor.is_conj() && !tensor.is_neg();
+  }
+  static at::Tensor bytes_of(const at::Tensor& tensor) {
+    const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
+    return at::empty({0}, tensor.options().dtype(at::kByte)).set_(tensor.storage(), 0, {bytes}, {1});
+  }
+  at::Tensor copy_of(const at::Tensor& tensor) {
+    Pairs& pairs = pairs_[tensor.scalar_type()];
+    pairs.from.push_back(tensor);
+    pairs.to.push_back(at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options()));
+    return pairs.to.back();
+  }
+
   std::unordered_map<const c10::StorageImpl*, c10::Storage> copies_;
+  std::unordered_map<c10::ScalarType, Pairs> pairs_;
 };
 
 }  // namespace
@@ -388,6 +411,7 @@ void RecordedRanges::give_results(const Recording& recording, std::vector<c10::I
     }
     values[result.value] = result.leaves ? copies.copy(result.tensor) : another(result.tensor);
   }
+  copies.fill();
 }
 
 void RecordedRanges::release(std::vector<c10::IValue>& outputs) {
@@ -404,6 +428,7 @@ void RecordedRanges::release(std::vector<c10::IValue>& outputs) {
       outputs[i] = copies.copy(tensor);
     }
   }
+  copies.fill();
   if (!lends) return;
   auto loan = c10::make_intrusive<Loan>();
   loan_ = c10::weak_intrusive_ptr<Loan>(loan);

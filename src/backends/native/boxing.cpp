@@ -41,7 +41,8 @@ c10::IValue constant(const ir::Graph& graph, const ir::Operand& operand, const c
   using Kind = ir::OperandKind;
   switch (operand.kind) {
     case Kind::kNone:
-      return {};
+      // An argument that is no optional tensor may be undefined even so, in backwards of attention.
+      return type && type->kind() == c10::TypeKind::TensorType ? c10::IValue(at::Tensor()) : c10::IValue();
     case Kind::kBool:
       return wants_tensor(type) ? number(operand.boolean, type) : c10::IValue(operand.boolean);
     case Kind::kInt:
