@@ -167,6 +167,16 @@ def views(x: torch.Tensor, w: torch.Tensor) -> Any:
 
 
 @captured
+def views_of_integers(x: torch.Tensor, w: torch.Tensor) -> Any:
+    y = (x * 2).long()
+    flat, bits = y.view(-1), y.view(torch.float64)
+    of_floats = x.view(torch.int32)
+    y.add_(1)
+    seen = [(v._is_view(), v.requires_grad) for v in (flat, bits, of_floats, y.detach())]
+    return y, flat, bits, of_floats, seen, flat.view(y.shape)._is_view()
+
+
+@captured
 def writes_to_arguments(x: torch.Tensor, w: torch.Tensor) -> Any:
     x[:, 0] = 5
     x += 1

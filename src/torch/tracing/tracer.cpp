@@ -231,12 +231,17 @@ at::Tensor make_unsized_tracer(Tracer::Identity identity) {
   return tensor;
 }
 
+static bool is_differentiable(c10::ScalarType dtype) {
+  return c10::isFloatingType(dtype) || c10::isComplexType(dtype);
+}
+
 at::Tensor make_view_tracer(const TensorMeta& meta, Tracer::Identity identity, const at::Tensor& base,
                             bool requires_grad, bool detached) {
   at::Tensor tensor = at::detail::make_tensor<Tracer>(meta, identity, base.is_inference());
-  const bool differentiable = c10::isFloatingType(meta.dtype) || c10::isComplexType(meta.dtype);
-  if (base.is_inference() || !differentiable) return tensor;
-  if (detached) {
+  if (base.is_inference()) return tensor;
+  // Memory that is seen as another kind of number has no base.
+  const bool reinterpreted = is_differentiable(meta.dtype) != is_differentiable(base.scalar_type());
+  if (detached || reinterpreted) {
     tensor.unsafeGetTensorImpl()->set_version_counter(autograd::impl::version_counter(base));
     return tensor;
   }

@@ -12,6 +12,17 @@ bool laid_out_alike(const Call& call, Answer& answer) {
   return answer_result(call, answer, fresh_like(self, self.sizes, preserved_strides(self)));
 }
 
+// torch refuses some limits for types without negative numbers.
+bool hardtanh(const Call& call, Answer& answer) {
+  const c10::ScalarType dtype = call.tensor(0).dtype;
+  return c10::isSignedType(dtype) && !c10::isComplexType(dtype) && laid_out_alike(call, answer);
+}
+
+bool relu6(const Call& call, Answer& answer) {
+  const c10::ScalarType dtype = call.tensor(0).dtype;
+  return dtype != c10::ScalarType::Bool && !c10::isComplexType(dtype) && laid_out_alike(call, answer);
+}
+
 bool same_dtype(const Call& call, Answer& answer) {
   return answer_pointwise(call, answer, {0}, call.tensor(0).dtype);
 }
@@ -109,7 +120,8 @@ constexpr RuleEntry kRules[] = {
     STATOR_FORMS("aten::absolute", absolute),
     STATOR_FORMS("aten::angle", angle),
     STATOR_FORMS("aten::relu", real_only),
-    STATOR_FORMS("aten::relu6", real_only),
+    {"aten::relu6", relu6},
+    {"aten::relu6_", real_only},
     STATOR_FORMS("aten::sign", real_only),
     STATOR_FORMS("aten::sgn", same_dtype),
     STATOR_FORMS("aten::floor", real_only),
@@ -190,7 +202,7 @@ constexpr RuleEntry kRules[] = {
     STATOR_FORMS("aten::softshrink", floating_only),
     STATOR_FORMS("aten::hardshrink", floating_only),
     STATOR_FORMS("aten::hardsigmoid", floating_only),
-    {"aten::hardtanh", floating_only},
+    {"aten::hardtanh", hardtanh},
     {"aten::hardtanh_", floating_only},
     {"aten::hardswish", floating_only},
     {"aten::hardswish_", floating_only},
