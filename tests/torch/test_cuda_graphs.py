@@ -69,6 +69,22 @@ def test_the_same_input_again(device: str) -> None:
         x += 1
 
 
+def test_undefined_results_are_part_of_a_recording(device: str) -> None:
+    """As attention on CUDA returns them, and backwards that are asked for some gradients only."""
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        mean, scale = x.mean(-1, keepdim=True), x.std(-1, keepdim=True)
+        wanted = [True, False, False]
+        gradient, _, _ = torch.ops.aten.native_layer_norm_backward(
+            x * 2, x, [x.shape[-1]], mean, scale, None, None, wanted
+        )
+        return gradient * 2 - 1
+
+    before = _torch.cuda_graph_replays()
+    check(fn, [(x,) for x in tensors(device)])
+    assert 1 <= _torch.cuda_graph_replays() - before <= 6  # one recording a call
+
+
 def test_views_of_results_share_memory(device: str) -> None:
     def pair(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = (x + 1) * 2

@@ -23,7 +23,12 @@ bool waits_for_device(std::string_view operator_name) {
 
 class Rules {
  public:
-  Rules(const ir::Graph& graph, ir::DeviceType type) : graph_(graph), type_(type) {}
+  Rules(const ir::Graph& graph, ir::DeviceType type)
+      : graph_(graph), type_(type), is_used_(graph.value_count()) {
+    for (const ir::Node& node : graph.nodes())
+      graph.for_each_use(node, [&](ir::ValueId id) { is_used_[index(id)] = 1; });
+    for (ir::ValueId id : graph.outputs()) is_used_[index(id)] = 1;
+  }
 
   bool holds(const native::Scheduled& scheduled) {
     return scheduled.step ? holds_step(*scheduled.step) : holds_node(graph_.nodes()[scheduled.node]);
@@ -56,8 +61,13 @@ class Rules {
     bool all = node.output_count > 0 || !graph_.operands(node).empty();
     for (const ir::Operand& operand : graph_.operands(node)) all = all && fits_operand(operand);
     for (ir::ValueId id : ir::Graph::outputs(node))
-      all = all && fits(id) && !graph_.value(id).requires_grad();
+      all = all && (fits(id) || is_beside(id)) && !graph_.value(id).requires_grad();
     return all;
+  }
+
+  // Attention returns numbers and undefined tensors as well, which nobody uses.
+  bool is_beside(ir::ValueId id) const {
+    return graph_.value(id).kind != ir::ValueKind::kTensor && is_used_[index(id)] == 0;
   }
 
   bool fits_operand(const ir::Operand& operand) {
@@ -75,6 +85,7 @@ class Rules {
 
   const ir::Graph& graph_;
   ir::DeviceType type_;
+  std::vector<char> is_used_;  // by value
 };
 
 }  // namespace
