@@ -113,6 +113,7 @@ BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 } | {
     "addcdiv": lambda x, y: torch.addcdiv(x, y, y),
     "addcmul": lambda x, y: torch.addcmul(x, y, y),
+    "binary_cross_entropy": lambda x, y: F.binary_cross_entropy(x, y, reduction="none"),
     "cat": lambda x, y: torch.cat([x, x.to(y.dtype)]),
     "clamp": lambda x, y: torch.clamp(x, min=y),
     "huber": lambda x, y: F.huber_loss(x, y, reduction="none"),
@@ -184,7 +185,7 @@ def test_as_eager(start: int) -> None:
 
         try:
             wanted = function(*operands)
-        except (RuntimeError, IndexError):
+        except (RuntimeError, IndexError, ValueError):
             continue  # types that the operator refuses
         stator.reset()
         compiled = stator.compile(function, backend="native")

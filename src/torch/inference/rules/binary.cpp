@@ -1,5 +1,7 @@
 // src/torch/inference/rules/binary.cpp: element-wise operators of two or three operands, comparisons
 // included.
+#include <algorithm>
+
 #include "torch/inference/rules/families.h"
 #include "torch/inference/rules/pointwise.h"
 
@@ -232,7 +234,15 @@ bool loss(const Call& call, Answer& answer) {
   const ScalarType dtype = promoted(call);
   return c10::isFloatingType(dtype) && answer_pointwise(call, answer, {0, 1}, dtype);
 }
-bool weighted_loss(const Call& call, Answer& answer) { return reduced_loss(call, answer, 3); }
+
+// binary_cross_entropy(self, target, weight, reduction), of equal sizes: losses lie as `self` does.
+bool binary_cross_entropy(const Call& call, Answer& answer) {
+  const TensorMeta &self = call.tensor(0), &target = call.tensor(1);
+  if (call.integer(3) != 0) return reduced_loss(call, answer, 3);
+  if (self.dtype != target.dtype || !std::ranges::equal(self.sizes, target.sizes)) return false;
+  answer.fresh(fresh_like(self, self.sizes, preserved_strides(self)));
+  return true;
+}
 
 // Losses in memory that is made like `self`, and reduced from there.
 bool huber_loss(const Call& call, Answer& answer) {
@@ -362,7 +372,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::mse_loss", loss},
     {"aten::huber_loss", huber_loss},
     {"aten::smooth_l1_loss", loss},
-    {"aten::binary_cross_entropy", weighted_loss},
+    {"aten::binary_cross_entropy", binary_cross_entropy},
     {"aten::masked_fill.Scalar", masked_fill},
     {"aten::masked_fill.Tensor", masked_fill},
     {"aten::masked_fill_.Scalar", masked_fill},
