@@ -76,7 +76,7 @@ def gradients(model: torch.nn.Module, call: Callable[..., Any], inputs: dict[str
     return [p.grad.double() for p in model.parameters() if p.grad is not None]
 
 
-def of_model(name: str, options: argparse.Namespace) -> dict[str, float]:
+def of_model(name: str, options: argparse.Namespace) -> dict[str, float] | None:
     import transformers
     from architectures import ARCHITECTURES
 
@@ -98,7 +98,11 @@ def of_model(name: str, options: argparse.Namespace) -> dict[str, float]:
             return floats(call(**inputs))
 
     # The same numbers as the backends are given, in more digits.
-    exact = run(copy.deepcopy(own).double(), converted(own_inputs, torch.float64), "eager")
+    try:
+        exact = run(copy.deepcopy(own).double(), converted(own_inputs, torch.float64), "eager")
+    except RuntimeError as reason:
+        print(f"{name} does not run in float64: {str(reason).splitlines()[0]}", file=sys.stderr)
+        return None
     row = {}
     for backend in ("eager", *options.backends):
         got = run(copy.deepcopy(own), own_inputs, backend)
@@ -180,7 +184,9 @@ def main() -> int:
                 options.training and not architecture.trains
             ):
                 continue
-            note(name, of_model(name, options))
+            row = of_model(name, options)
+            if row is not None:
+                note(name, row)
     worse = [row["name"] for row in rows if row["worse"]]
     print(f"{len(rows)} compared with float64, {len(worse)} worse under fused: {worse}")
     if options.json:
