@@ -15,9 +15,13 @@ import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
-import stator
-import torch
-from torch import Tensor, nn
+sys.path[:0] = [str(Path(__file__).parent.parent)]
+
+from comparison import alike  # noqa: E402
+
+import stator  # noqa: E402
+import torch  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
 
 Trained = tuple[list[float], list[Tensor]]
 BACKENDS = ("native", "aot_eager")
@@ -76,10 +80,6 @@ def train(called: nn.Module, rank: int, backend: str | None = None) -> tuple[Tra
     return (losses, [each.detach().clone() for each in local]), compiled
 
 
-def is_equal(left: Trained, right: Trained) -> bool:
-    return left[0] == right[0] and all(map(torch.equal, left[1], right[1]))
-
-
 def hits(compiled: Any) -> int:
     return sum(entry.hits for entry in stator.cache_entries(compiled))
 
@@ -90,14 +90,14 @@ def compare(rank: int, wrap: Callable[[nn.Module], nn.Module]) -> dict[str, Any]
     found: dict[str, Any] = {}
     for backend in BACKENDS:
         outside = stator.compile(wrap(model()), backend=backend)
-        found[f"{backend}, compiled outside"] = is_equal(plain, train(outside, rank)[0]), hits(outside) >= 4
+        found[f"{backend}, compiled outside"] = alike(plain, train(outside, rank)[0]), hits(outside) >= 4
         inside = stator.compile(model(), backend=backend)
         found[f"{backend}, compiled inside"] = (
-            is_equal(plain, train(wrap(inside), rank)[0]),
+            alike(plain, train(wrap(inside), rank)[0]),
             hits(inside) >= 2,
         )
         trained, step = train(wrap(model()), rank, backend)
-        found[f"{backend}, step"] = is_equal(plain, trained), hits(step) >= 4
+        found[f"{backend}, step"] = alike(plain, trained), hits(step) >= 4
     return found
 
 
@@ -152,7 +152,7 @@ def buckets(rank: int) -> dict[str, Any]:
             wrapped = in_ddp(model())
             wrapped.register_comm_hook(None, send)  # type: ignore[operator]
             compiled = stator.compile(wrapped, backend=backend)
-            found[name] = is_equal(plain, train(compiled, rank)[0])
+            found[name] = alike(plain, train(compiled, rank)[0])
             found[f"order of {name}"] = "".join(order).rpartition("f")[2]
     return found
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from comparison import alike
 
 import torch
 from stator.support import load_torch_extension
@@ -22,14 +23,6 @@ def run(make: Callable[[], Program]) -> tuple[Any, list[Any], list[Any]]:
     plain, compiled = make(), Compiled(make())
     inputs = [torch.randn(n, 6) for n in SIZES]
     return compiled, [compiled(x) for x in inputs], [plain(x) for x in inputs]
-
-
-def agree(one: Any, other: Any) -> bool:
-    if isinstance(one, Tensor):
-        return torch.equal(one, other)
-    if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(agree, one, other))
-    return bool(one == other)
 
 
 def of_a_number() -> Program:
@@ -83,7 +76,7 @@ def that_raises() -> Program:
 @pytest.mark.parametrize("make", [of_a_number, of_a_shape, of_a_method])
 def test_all_sizes_are_served_by_one_capture(make: Callable[[], Program]) -> None:
     compiled, got, wanted = run(make)
-    assert agree(got, wanted)
+    assert alike(got, wanted)
     assert compiled.breaks == []
     assert len(compiled.entries) == 2, compiled.misses
 
@@ -115,7 +108,7 @@ def whose_result_is_changed() -> Program:
 @pytest.mark.parametrize("make", [that_raises, that_counts, whose_result_is_changed])
 def test_what_only_the_cache_explains_is_as_in_eager_code(make: Callable[[], Program]) -> None:
     _, got, wanted = run(make)
-    assert agree(got, wanted)
+    assert alike(got, wanted)
 
 
 def test_what_is_returned_is_what_the_cache_holds() -> None:
@@ -180,5 +173,5 @@ def test_keywords_and_eviction(form: int, typed: bool, limit: int | None) -> Non
         factor = step + 1
         for cache in caches:
             change(cache)
-        assert agree(compiled(x), plain(x)), step
-        assert agree(compiled(x), plain(x)), step
+        assert alike(compiled(x), plain(x)), step
+        assert alike(compiled(x), plain(x)), step

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from comparison import alike
 from torch.utils import checkpoint as library
 
 import stator
@@ -59,16 +60,12 @@ def train(model: Any, run: Callable[..., Any], steps: int = 3, size: int = 6) ->
     return left + [buffer.clone() for buffer in model.buffers()]
 
 
-def same(a: list[torch.Tensor], b: list[torch.Tensor]) -> bool:
-    return len(a) == len(b) and all(map(torch.equal, a, b))
-
-
 @pytest.mark.parametrize("how", [{}, {"preserve_rng_state": False}, {"early_stop": False}], ids=str)
 def test_training(how: dict[str, Any]) -> None:
     plain = Model(**how)
     captured = copy.deepcopy(plain)
     compiled: Any = stator.compile(captured.forward, backend="native", fullgraph=True)
-    assert same(train(plain, plain), train(captured, compiled))
+    assert alike(train(plain, plain), train(captured, compiled))
     assert len(compiled.entries) == 2, "the second one serves every size"
     # Backward ran the blocks once more: their statistics were counted twice.
     assert int(captured.blocks[0].norm.num_batches_tracked) == 6  # type: ignore[union-attr, arg-type]
@@ -96,7 +93,7 @@ def test_sequential() -> None:
         return checkpoint_sequential(layers, 2, x, use_reentrant=False)
 
     compiled: Any = stator.compile(run, backend="native", fullgraph=True)
-    assert same(
+    assert alike(
         train(twin, lambda x: checkpoint_sequential(twin, 2, x, use_reentrant=False)),
         train(layers, compiled),
     )
@@ -113,7 +110,7 @@ def test_partial() -> None:
         return run_in_region(functools.partial(layer.__call__), x)
 
     compiled: Any = stator.compile(run, backend="native", fullgraph=True)
-    assert same(train(twin, twin), train(layer, compiled))
+    assert alike(train(twin, twin), train(layer, compiled))
     run_in_region = functools.partial(lambda _, x: x * 0)
     assert not compiled(torch.ones(2, 4)).any(), "the partial is another one"
 
@@ -130,7 +127,7 @@ def test_backward_when_the_program_is_gone() -> None:
     out.sum().backward()
     torch.manual_seed(3)
     plain(x).sum().backward()
-    assert same([p.grad for p in plain.parameters()], [p.grad for p in captured.parameters()])  # type: ignore[misc]
+    assert alike([p.grad for p in plain.parameters()], [p.grad for p in captured.parameters()])  # type: ignore[misc]
 
 
 def test_weights_that_change_before_backward() -> None:
@@ -146,7 +143,7 @@ def test_weights_that_change_before_backward() -> None:
             block.inner.weight.data.mul_(2)  # type: ignore[operator, union-attr]
         out.sum().backward()
         results.append([x.grad] + [parameter.grad for parameter in model.parameters()])
-    assert same(*results)
+    assert alike(*results)
 
 
 def test_given_tensor_that_changes_before_backward() -> None:
@@ -216,7 +213,7 @@ def test_compiling_backend() -> None:
     plain = Model()
     captured = copy.deepcopy(plain)
     compiled: Any = stator.compile(captured.forward, backend="aot_eager")
-    assert same(train(plain, plain, 1), train(captured, compiled, 1))
+    assert alike(train(plain, plain, 1), train(captured, compiled, 1))
     assert "higher-order-operator" in compiled.breaks[0]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from comparison import assert_alike
 
 import stator
 import torch
@@ -18,28 +19,10 @@ F = torch.nn.functional
 SIZES = range(2, 10)
 
 
-def same(got: object, wanted: object) -> None:
-    assert type(got) is type(wanted)
-    if isinstance(wanted, torch.Tensor):
-        assert isinstance(got, torch.Tensor)
-        assert got.dtype == wanted.dtype
-        assert got.shape == wanted.shape
-        assert got.stride() == wanted.stride()
-        assert got.requires_grad == wanted.requires_grad
-        assert torch.equal(got, wanted)
-    elif isinstance(wanted, tuple | list):
-        assert isinstance(got, tuple | list)
-        assert len(got) == len(wanted)
-        for one, other in zip(got, wanted, strict=True):
-            same(one, other)
-    else:
-        assert got == wanted
-
-
 def sweep(function: Callable[..., Any], calls: list[tuple[Any, ...]], captures: int = 2) -> Any:
     compiled = Compiled(function)
     for arguments in calls:
-        same(compiled(*arguments), function(*arguments))
+        assert_alike(compiled(*arguments), function(*arguments))
     assert compiled.breaks == []
     assert len(compiled.entries) == captures, compiled.misses
     return compiled
@@ -158,7 +141,7 @@ def test_dynamic_from_the_first_call() -> None:
     compiled = Compiled(function, dynamic=True)
     for n in SIZES:
         x = torch.randn(n, n + 3)
-        same(compiled(x), function(x))
+        assert_alike(compiled(x), function(x))
     assert compiled.breaks == []
     assert len(compiled.entries) == 1
 
@@ -166,7 +149,7 @@ def test_dynamic_from_the_first_call() -> None:
 def test_never_dynamic() -> None:
     compiled = Compiled(lambda x: x + 1, dynamic=False)
     for n in range(2, 6):
-        same(compiled(torch.ones(n)), torch.ones(n) + 1)
+        assert_alike(compiled(torch.ones(n)), torch.ones(n) + 1)
     assert len(compiled.entries) == 4
     assert all("symbol" not in entry["graph"] for entry in compiled.entries)
 
@@ -192,7 +175,7 @@ def test_sizes_that_must_agree() -> None:
     compiled = sweep(lambda x, y: x + y, calls)
     assert any(guard.count(".size(0)") == 2 and " == " in guard for guard in compiled.entries[1]["guards"])
     x, y = torch.randn(4, 3), torch.randn(1, 3)
-    same(compiled(x, y), x + y)
+    assert_alike(compiled(x, y), x + y)
     with pytest.raises(RuntimeError, match="must match the size"):
         compiled(torch.randn(4, 3), torch.randn(5, 3))
 
@@ -214,7 +197,7 @@ def test_strides_follow_sizes() -> None:
     calls = [(torch.randn(3, n, 4).transpose(0, 1),) for n in SIZES]
     compiled = sweep(function, calls)
     other = torch.randn(5, 3, 4)  # contiguous: the strides are not those of the captures
-    same(compiled(other), function(other))
+    assert_alike(compiled(other), function(other))
     assert len(compiled.entries) == 3
 
 
@@ -222,7 +205,7 @@ def test_a_tensor_given_twice() -> None:
     compiled = Compiled(lambda x, y: x * 2 + y)
     for n in SIZES:
         x = torch.randn(n)
-        same(compiled(x, x), x * 2 + x)
+        assert_alike(compiled(x, x), x * 2 + x)
     assert len(compiled.entries) == 2
 
 
@@ -250,7 +233,7 @@ def test_marked_sizes() -> None:
     for n in (3, 4, 5):
         x = torch.randn(n, 2)
         x._dynamo_dynamic_indices = {0}  # type: ignore[attr-defined]  # what torch._dynamo.mark_dynamic leaves
-        same(compiled(x), x + 1)
+        assert_alike(compiled(x), x + 1)
     assert len(compiled.entries) == 1
 
 
@@ -274,7 +257,7 @@ def test_floats_are_not_ints() -> None:
     compiled = Compiled(lambda x, n: x * n)
     x = torch.arange(3)
     for n in (2.5, 3.5, 4.5, 3, 4, 5, True, 2.5):
-        same(compiled(x, n), x * n)
+        assert_alike(compiled(x, n), x * n)
 
 
 def test_a_condition_on_a_float() -> None:
@@ -287,7 +270,7 @@ def test_a_condition_on_a_float() -> None:
 def test_division_by_a_number_that_becomes_zero() -> None:
     compiled = Compiled(lambda x, n: x * (1 / n))
     for n in (2.0, 4.0, 8.0):
-        same(compiled(torch.ones(2), n), torch.ones(2) * (1 / n))
+        assert_alike(compiled(torch.ones(2), n), torch.ones(2) * (1 / n))
     with pytest.raises(ZeroDivisionError):
         compiled(torch.ones(2), 0.0)
 
@@ -306,7 +289,7 @@ def test_numbers_of_python() -> None:
     for n in range(2, 12):
         got, wanted = compiled(x, n, n * 0.7), function(x, n, n * 0.7)
         assert [type(value) for value in got] == [type(value) for value in wanted]
-        same(got, wanted)
+        assert_alike(got, wanted)
 
 
 def test_numbers_in_containers() -> None:
@@ -337,7 +320,7 @@ def test_numbers_in_attributes_and_dictionaries() -> None:
         model.scale = 0.5 + i
         model.options["lr"] = 0.1 / (i + 1)
         model.options["step"] = 3 + i
-        same(compiled(x), model(x))
+        assert_alike(compiled(x), model(x))
         assert (type(model.scale), type(model.options["step"])) == (float, int)
     assert compiled.breaks == []
     assert len(compiled.entries) == 2, compiled.misses
@@ -351,7 +334,7 @@ def test_a_global_number() -> None:
     compiled = Compiled(lambda x: x * RATE)
     for i in range(6):
         RATE = 0.1 * i + 0.05
-        same(compiled(torch.ones(3)), torch.ones(3) * RATE)
+        assert_alike(compiled(torch.ones(3)), torch.ones(3) * RATE)
     assert len(compiled.entries) == 2, compiled.misses
 
 
@@ -369,7 +352,7 @@ def test_a_counter_that_is_written() -> None:
     model = Counter()
     compiled = Compiled(model)
     for i in range(8):
-        same(compiled(torch.ones(2)), torch.ones(2) * (6 + i))
+        assert_alike(compiled(torch.ones(2)), torch.ones(2) * (6 + i))
         assert model.calls == 6 + i
         assert type(model.calls) is int
     assert compiled.breaks == []
@@ -388,7 +371,7 @@ def test_a_transformer_with_changing_batch_and_length() -> None:
         model.train()  # the fast path of eval is another operator
         for batch, length in [(2, 5), (3, 5), (4, 6), (5, 7), (2, 9), (8, 3)]:
             x = torch.randn(batch, length, 16)
-            same(compiled(x), model(x))
+            assert_alike(compiled(x), model(x))
     assert compiled.breaks == []
     assert len(compiled.entries) <= 3, compiled.misses
 
@@ -457,7 +440,7 @@ def test_sizes_as_keys_are_numbers() -> None:
     (program, left), (ours, left_of_ours) = told(), told()
     compiled = Compiled(ours)
     for (x,) in of_sizes(2) * 2:
-        same(compiled(x), program(x))
+        assert_alike(compiled(x), program(x))
         assert left_of_ours() == left()
     assert compiled.breaks == []
 

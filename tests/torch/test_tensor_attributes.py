@@ -5,27 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from comparison import alike
 
 import stator
 import torch
 from torch import nn
 
 Program = tuple[Callable[[torch.Tensor], Any], Callable[[], Any]]  # the function, and what it writes to
-
-
-def alike(a: Any, b: Any) -> bool:
-    if isinstance(a, torch.Tensor):
-        return (
-            type(a) is type(b)
-            and torch.equal(a, b)
-            and (a.requires_grad, a.is_leaf) == (b.requires_grad, b.is_leaf)
-            and alike(vars(a), vars(b))
-        )
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(alike(a[k], b[k]) for k in a)
-    if isinstance(a, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
-    return bool(a == b)
 
 
 def layer() -> nn.Linear:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from comparison import alike
 
 import stator
 import torch
@@ -81,14 +82,6 @@ CHANGES: dict[str, Callable[[World], Any]] = {
 }
 
 
-def same(a: Any, b: Any) -> bool:
-    if isinstance(a, torch.Tensor):
-        return isinstance(b, torch.Tensor) and a.dtype == b.dtype and torch.equal(a, b)
-    if isinstance(a, (list, tuple)):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    return bool(a == b)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_data_is_read_on_each_call(name: str) -> None:
     program = PROGRAMS[name]
@@ -99,7 +92,7 @@ def test_data_is_read_on_each_call(name: str) -> None:
         for call in range(4):
             if call == 2:
                 change(world)
-            assert same(compiled(x), program(world, x)), (change, call)
+            assert alike(compiled(x), program(world, x)), (change, call)
 
 
 # Programs whose data hold no tensors are captured whole, but for sparse tensors and some indices.
@@ -113,5 +106,5 @@ def test_programs_that_are_captured(name: str) -> None:
     compiled = stator.compile(lambda x: PROGRAMS[name](world, x), backend="native", fullgraph=True)
     x = torch.arange(9.0).reshape(3, 3)
     for _ in range(3):
-        assert same(compiled(x), PROGRAMS[name](world, x))
+        assert alike(compiled(x), PROGRAMS[name](world, x))
     assert [entry.hits for entry in stator.cache_entries(compiled)] == [2]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from comparison import assert_alike
 
 import stator
 import torch
@@ -59,19 +60,6 @@ def mixes(x: torch.Tensor, y: torch.Tensor) -> Any:
     return plain + 1, torch.cat([x, y]), torch.nn.functional.relu(x)
 
 
-def same(one: Any, other: Any) -> None:
-    """Classes are compared too."""
-    if isinstance(one, torch.Tensor):
-        assert type(one) is type(other)
-        assert torch.equal(one.as_subclass(torch.Tensor), other.as_subclass(torch.Tensor))
-    elif isinstance(one, tuple | list):
-        assert len(one) == len(other)
-        for left, right in zip(one, other, strict=True):
-            same(left, right)
-    else:
-        assert one == other
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("function", [arithmetic, writes, mixes])
 @pytest.mark.parametrize("kind", [Plain, Swaps, Unwraps])
@@ -81,11 +69,11 @@ def test_as_eager(kind: type[torch.Tensor], function: Callable[..., Any], backen
         x, y = torch.randn(size), torch.randn(size)
         ours = [x.clone().as_subclass(kind), y.clone()]
         plain = [x.clone().as_subclass(kind), y.clone()]
-        same(compiled(*ours), function(*plain))
-        same(ours, plain)
+        assert_alike(compiled(*ours), function(*plain))
+        assert_alike(ours, plain)
     assert sum(entry.hits for entry in stator.cache_entries(compiled)) >= 2
     # A plain tensor needs a capture of its own.
-    same(compiled(x.clone(), y.clone()), function(x.clone(), y.clone()))
+    assert_alike(compiled(x.clone(), y.clone()), function(x.clone(), y.clone()))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -99,7 +87,7 @@ def test_gradients(backend: str) -> None:
         y = torch.arange(3.0).as_subclass(Swaps).requires_grad_()
         compiled(x).backward()
         function(y).backward()
-        same(x.grad, y.grad)
+        assert_alike(x.grad, y.grad)
 
 
 def test_methods_and_attributes() -> None:
@@ -110,7 +98,7 @@ def test_methods_and_attributes() -> None:
     for unit in ("m", "s", "m"):
         x = torch.arange(3.0).as_subclass(Measured)
         x.unit = unit
-        same(compiled(x), function(x))
+        assert_alike(compiled(x), function(x))
 
 
 def test_a_class_that_changes() -> None:
@@ -128,7 +116,7 @@ def test_a_class_that_changes() -> None:
     compiled = stator.compile(function, backend="native")
     x = torch.ones(2).as_subclass(Changing)
     for _ in range(2):
-        same(compiled(x), function(x))
+        assert_alike(compiled(x), function(x))
     Changing.__torch_function__ = classmethod(other)  # type: ignore[method-assign,assignment]
     assert compiled(x) == function(x) == 7
 
@@ -142,7 +130,7 @@ def test_reached_by_name() -> None:
 
     compiled = stator.compile(function, backend="eager", fullgraph=True)
     for _ in range(2):
-        same(compiled(torch.ones(3)), function(torch.ones(3)))
+        assert_alike(compiled(torch.ones(3)), function(torch.ones(3)))
 
 
 def test_a_break_inside_leaves_nothing_switched_off() -> None:

@@ -43,3 +43,17 @@ int stator_store_value(PyObject* object, Py_ssize_t index, PyObject* value) {
   _PyDictValues_AddToInsertionOrder(values, index);
   return 1;
 }
+
+int stator_has_no_attributes(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  const PyDictValues* const values = has_values(type) ? values_of(object) : NULL;
+  if (values == NULL) {
+    PyObject** const dict = _PyObject_GetDictPtr(object);
+    return dict == NULL || *dict == NULL || PyDict_GET_SIZE(*dict) == 0;
+  }
+  const PyDictKeysObject* const keys = ((PyHeapTypeObject*)type)->ht_cached_keys;
+  for (Py_ssize_t i = 0; keys != NULL && i < keys->dk_nentries; i++) {
+    if (values->values[i] != NULL) return 0;
+  }
+  return 1;
+}

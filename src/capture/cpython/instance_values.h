@@ -20,6 +20,9 @@ Py_ssize_t stator_value_index(PyTypeObject* type, PyObject* name);
  */
 int stator_store_value(PyObject* object, Py_ssize_t index, PyObject* value);
 
+/* Whether it has no attributes of its own; asking makes no dictionary. */
+int stator_has_no_attributes(PyObject* object);
+
 #ifdef __cplusplus
 }
 #endif

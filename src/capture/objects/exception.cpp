@@ -3,6 +3,7 @@
 
 #include "capture/cpython/python_class.h"
 #include "capture/program/description.h"
+#include "capture/program/held_class.h"
 
 namespace stator {
 namespace {
@@ -40,13 +41,14 @@ bool describe_exception(Description& description, size_t step, PyObject* excepti
     return any_instance.describe(description, step, exception);
   const size_t arguments = description.add(reinterpret_cast<PyBaseExceptionObject*>(exception)->args);
   if (arguments == Description::kStopped) return false;
-  description.make_whole(step, [arguments, type = Ref<>::share(reinterpret_cast<PyObject*>(
-                                               Py_TYPE(exception)))](const Description::Values& values) {
+  const HeldClass held(description.recording.guards, Py_TYPE(exception));
+  description.make_whole(step, [arguments, held](const Description::Values& values) {
+    const Ref<> type = held.get();
+    if (!type) return Ref<>();
     if (type.get() == PyExc_StopIteration)
       return Ref<>::steal(PyObject_CallObject(type.get(), values[arguments].get()));
     const newfunc construct = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_new;
-    return Ref<>::steal(
-        construct(reinterpret_cast<PyTypeObject*>(type.get()), values[arguments].get(), nullptr));
+    return Ref<>::steal(construct(as_type(type), values[arguments].get(), nullptr));
   });
   return description.add_attributes(step, exception);
 }

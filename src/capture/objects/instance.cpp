@@ -12,6 +12,7 @@
 #include "capture/objects/list.h"
 #include "capture/policy/hidden_contents.h"
 #include "capture/program/effects.h"
+#include "capture/program/held_class.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
@@ -129,12 +130,17 @@ bool is_plain_default_dict(const PyTypeObject* type) {
 bool describe_slot(Description& description, size_t step, PyObject* object, PyObject* descriptor) {
   const Ref<> content = read_slot(object, descriptor);
   if (!content) return true;
-  const size_t held = description.add(content.get());
-  description.fill(
-      step, [slot = Ref<>::share(descriptor), held](PyObject* made, const Description::Values& values) {
-        return Py_TYPE(slot.get())->tp_descr_set(slot.get(), made, values[held].get()) == 0;
-      });
-  return held != Description::kStopped;
+  const size_t part = description.add(content.get());
+  const HeldClass held(description.recording.guards, PyDescr_TYPE(descriptor));
+  description.fill(step, [held, name = Ref<>::share(PyDescr_NAME(descriptor)), part](
+                             PyObject* made, const Description::Values& values) {
+    const Ref<> holder = held.get();
+    const Ref<> slot = Ref<>::share(holder ? cpython::own_attribute(as_type(holder), name.get()) : nullptr);
+    const bool is_there = slot && Py_IS_TYPE(slot.get(), &PyMemberDescr_Type);
+    if (holder && !is_there) PyErr_SetObject(PyExc_AttributeError, name.get());
+    return is_there && Py_TYPE(slot.get())->tp_descr_set(slot.get(), made, values[part].get()) == 0;
+  });
+  return part != Description::kStopped;
 }
 
 // Of the classes between its own and the one in C.
@@ -163,12 +169,12 @@ bool describe_instance(Description& description, size_t step, PyObject* object) 
     return description.refuse(object);
   PyTypeObject* const base = storage_base(type);
   const newfunc construct = is_namespace(type) ? type->tp_new : base->tp_new;
-  description.begin(
-      step, [construct, kept = Ref<>::share(reinterpret_cast<PyObject*>(type))](const Rebuild::Given&) {
-        const auto none = Ref<>::steal(PyTuple_New(0));
-        auto* const of = reinterpret_cast<PyTypeObject*>(kept.get());
-        return none ? Ref<>::steal(construct(of, none.get(), nullptr)) : Ref<>();
-      });
+  description.begin(step,
+                    [construct, held = HeldClass(description.recording.guards, type)](const Rebuild::Given&) {
+                      const auto none = Ref<>::steal(PyTuple_New(0));
+                      const Ref<> of = held.get();
+                      return none && of ? Ref<>::steal(construct(as_type(of), none.get(), nullptr)) : Ref<>();
+                    });
   if (is_plain_default_dict(type)) {
     PyObject* factory =
         _PyType_Lookup(type, Ref<>::steal(PyUnicode_InternFromString("default_factory")).get());

@@ -3,6 +3,7 @@
 #include "capture/objects/tuple.h"
 
 #include "capture/objects/sequence.h"
+#include "capture/program/held_class.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/known_objects.h"
@@ -31,14 +32,14 @@ bool describe_tuple(Description& description, size_t step, PyObject* tuple) {
   const newfunc construct = is_structure ? type->tp_new : PyTuple_Type.tp_new;
   description.make_whole(
       step, [parts = std::move(parts), construct,
-             kept = Ref<>::share(reinterpret_cast<PyObject*>(type))](const Description::Values& values) {
+             held = HeldClass(description.recording.guards, type)](const Description::Values& values) {
         auto made = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
         for (size_t i = 0; made && i < parts.size(); i++)
           PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[parts[i]].get()));
-        if (kept.get() == reinterpret_cast<PyObject*>(&PyTuple_Type)) return made;
-        const auto arguments = Ref<>::steal(PyTuple_Pack(1, made.get()));
-        auto* const of = reinterpret_cast<PyTypeObject*>(kept.get());
-        return Ref<>::steal(arguments ? construct(of, arguments.get(), nullptr) : nullptr);
+        const Ref<> of = held.get();
+        if (as_type(of) == &PyTuple_Type || !made) return made;
+        const auto arguments = Ref<>::steal(of ? PyTuple_Pack(1, made.get()) : nullptr);
+        return Ref<>::steal(arguments ? construct(as_type(of), arguments.get(), nullptr) : nullptr);
       });
   return true;
 }

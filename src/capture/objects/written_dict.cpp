@@ -68,11 +68,6 @@ bool WrittenDict::is_as_before() const {
   return PyDict_GET_SIZE(dict) == PyDict_GET_SIZE(entry.get());
 }
 
-// Whether a key that is there in the end has another place than at entry, or may have.
-bool WrittenDict::moves(PyObject* key, PyObject* old) const {
-  return removed && (old == Journal::absent() || PySet_Contains(removed.get(), key) == 1);
-}
-
 void WrittenDict::collect(Effects& effects, const Recording& recording) const {
   if (!entry) return collect_keys(effects, recording);
   std::vector<Ref<>> finals;
@@ -91,32 +86,22 @@ void WrittenDict::collect(Effects& effects, const Recording& recording) const {
   });
 }
 
+// A later call may find keys that the capture put in, or miss some that it found: what it removes goes first,
+// and the others are written in the order in which the program put them where they are.
 void WrittenDict::collect_keys(Effects& effects, const Recording& recording) const {
-  PyObject *key, *old;
+  PyObject *key, *value;
   Py_ssize_t position = 0;
-  while (keys && PyDict_Next(keys.get(), &position, &key, &old)) {
+  while (removed && PyDict_Next(removed.get(), &position, &key, &value)) collect_removal(effects, key);
+  position = 0;
+  PyObject* const order_of_writes = writes ? writes.get() : keys.get();
+  while (order_of_writes != nullptr && PyDict_Next(order_of_writes, &position, &key, &value)) {
     PyObject* now = PyDict_GetItemWithError(object.get(), key);
-    if (now == nullptr && removed) collect_removal(effects, key);
-    if (moves(key, old)) continue;
+    if (now == nullptr) continue;
     // What was read before and is back in its place needs no write.
-    if (now == nullptr || (now == old && recording.guards.reads_key(object.get(), key)) ||
-        recording.placed.in(object.get(), key) == now)
-      continue;
-    collect_item(effects, key, now);
-  }
-  if (removed) collect_moved_keys(effects, recording);
-}
-
-// Keys that stand behind the older ones, in their order.
-void WrittenDict::collect_moved_keys(Effects& effects, const Recording& recording) const {
-  PyObject *found, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(object.get(), &position, &found, &value)) {
-    const Ref<> key = key_of(recording, found);
-    PyObject* old = PyDict_GetItemWithError(keys.get(), key.get());
-    if (old == nullptr || !moves(key.get(), old)) continue;
-    collect_removal(effects, key.get());
-    collect_item(effects, key.get(), value);
+    const bool is_in_place =
+        (now == PyDict_GetItemWithError(keys.get(), key) && recording.guards.reads_key(object.get(), key)) ||
+        recording.placed.in(object.get(), key) == now;
+    if (!is_in_place || was_removed(key)) collect_item(effects, key, now);
   }
 }
 
@@ -171,8 +156,9 @@ bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject
     if (!written.given) written.given = Ref<>::steal(PyDict_New());
     if (!written.given || PyDict_SetItem(written.given.get(), key, given) < 0) return false;
   }
-  if (known != 0) return known > 0;
-  return PyDict_SetItem(written.keys.get(), key, old != nullptr ? old : Journal::absent()) == 0;
+  if (known < 0 || (written.writes && PyDict_SetDefault(written.writes.get(), key, Py_None) == nullptr))
+    return false;
+  return known > 0 || PyDict_SetItem(written.keys.get(), key, old != nullptr ? old : Journal::absent()) == 0;
 }
 
 bool note_dict_removal(Recording& recording, PyObject* dict, PyObject* key, PyObject* old) {
@@ -181,10 +167,12 @@ bool note_dict_removal(Recording& recording, PyObject* dict, PyObject* key, PyOb
   if (!written.order) {
     const Ref<> entry = dict_at_entry(recording, dict);
     written.order = Ref<>::steal(entry ? PyDict_Keys(entry.get()) : nullptr);
-    written.removed = Ref<>::steal(PySet_New(nullptr));
+    written.removed = Ref<>::steal(PyDict_New());
+    written.writes = Ref<>::steal(written.keys ? PyDict_Copy(written.keys.get()) : PyDict_New());
   }
-  return written.order && written.removed && PySet_Add(written.removed.get(), key) == 0 &&
-         note_dict_key(recording, dict, key, old, key);
+  if (!written.order || !written.removed || !written.writes) return false;
+  return note_dict_key(recording, dict, key, old, key) && PyDict_DelItem(written.writes.get(), key) == 0 &&
+         PyDict_SetItem(written.removed.get(), key, Py_None) == 0;
 }
 
 bool note_whole_dict(Recording& recording, PyObject* dict) {

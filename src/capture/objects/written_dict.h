@@ -10,10 +10,12 @@ class WrittenDict : public Written {
  public:
   using Written::Written;
 
-  Ref<> keys;     // each key that is written, with its old value or absent()
-  Ref<> given;    // by key: the tuple that was given as it, symbols and all, and is known by its identity
-  Ref<> order;    // the keys at entry, where one was removed
+  Ref<> keys;   // each key that is written, with its old value or absent()
+  Ref<> given;  // by key: the tuple that was given as it, symbols and all, and is known by its identity
+  Ref<> order;  // the keys at entry, where one was removed
+  // From the first removal on, both in order and with values that nobody asks for:
   Ref<> removed;  // keys that were removed, whether or not they came back
+  Ref<> writes;   // keys that were written, and not removed after it
 
   // Written here, and not there before.
   bool is_new(PyObject* key) const {
@@ -26,9 +28,8 @@ class WrittenDict : public Written {
   bool wrote_key(PyObject* key) const override { return keys && PyDict_Contains(keys.get(), key) == 1; }
 
  private:
-  bool moves(PyObject* key, PyObject* old) const;
+  bool was_removed(PyObject* key) const { return removed && PyDict_Contains(removed.get(), key) == 1; }
   void collect_keys(Effects& effects, const Recording& recording) const;
-  void collect_moved_keys(Effects& effects, const Recording& recording) const;
   void collect_item(Effects& effects, PyObject* key, PyObject* value) const;
   void collect_removal(Effects& effects, PyObject* key) const;
 };

@@ -34,6 +34,10 @@ bool read_object(Recording& recording, PyObject* object) {
                 std::string("an object of unknown origin is read (") + Py_TYPE(object)->tp_name + ")");
   }
   pin(recording, reinterpret_cast<PyObject*>(Py_TYPE(object)), {Origin::type_of, object, {}});
+  return read_place_of_dict(recording, object);
+}
+
+bool read_place_of_dict(Recording& recording, PyObject* object) {
   ObjectGuard& guard = guard_class(recording, object);
   if (guard.with_dict) return true;
   guard.with_dict = true;

@@ -29,6 +29,8 @@ void read_field(Recording& recording, PyObject* owner, PyObject** field, const c
 // A member that C code declares on the class, as a field; borrowed, nullptr where there is none.
 PyObject* read_member(Recording& recording, PyObject* owner, const char* name);
 bool read_object(Recording& recording, PyObject* object);
+// Which dictionary of attributes a pinned object has, if any. False: an error is set.
+bool read_place_of_dict(Recording& recording, PyObject* object);
 // An object that read_object found without a dictionary gets one: its first attribute is written, or the
 // program asks for it. Names that were looked for before and not found are in no guard but this one, that it
 // is empty.

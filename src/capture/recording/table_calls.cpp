@@ -1,6 +1,8 @@
 // capture/recording/table_calls.cpp: calls of C functions that have a row in the tables of policy/.
 #include "capture/recording/table_calls.h"
 
+#include "capture/cpython/exported.h"
+#include "capture/cpython/python_class.h"
 #include "capture/policy/iterators.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
@@ -29,6 +31,18 @@ std::string_view method_name(PyObject* function) {
       Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
   const char* name = is_descriptor ? PyUnicode_AsUTF8(PyDescr_NAME(function)) : nullptr;
   return name != nullptr ? name : "";
+}
+
+// Whether a C class below the method's own has another method of this name: `dict.pop` knows nothing of the
+// order of an OrderedDict, and leaves one behind that no later call can be given.
+bool is_overridden_in_c(PyObject* method, PyObject* self) {
+  const bool is_descriptor =
+      Py_IS_TYPE(method, &PyMethodDescr_Type) || Py_IS_TYPE(method, &PyWrapperDescr_Type);
+  if (!is_descriptor) return false;
+  PyTypeObject* type = Py_TYPE(self);
+  while (type->tp_base != nullptr && cpython::is_python_class(type)) type = type->tp_base;
+  PyObject* const own = _PyType_Lookup(type, PyDescr_NAME(method));
+  return own != nullptr && own != method && PyType_IsSubtype(type, PyDescr_TYPE(method));
 }
 
 // What the function looks at, argument by argument. `called`: the one that it calls, or the number of them.
@@ -168,6 +182,8 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
       return stop(recording, BreakCode::kUnguardable, "an attribute whose name is no string");
     case NativeEffect::writes_self:
       if (all.empty()) return true;  // raises
+      if (is_overridden_in_c(function, all[0]))
+        return stop(recording, BreakCode::kUnknownFunction, text_of_call(function));
       return read_arguments(recording, known, all, called) &&
              before_method_write(recording, method_name(function), all.data(), all.size());
     case NativeEffect::writes_item:

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/instance_values.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
@@ -46,7 +47,7 @@ static bool read_given_attribute(Recording& recording, PyObject* tracer, PyObjec
       (recording.journal.wrote_key(*own, name) || PyDict_GetItemWithError(*own, name) != nullptr))
     return true;
   if (std::find(given->read.begin(), given->read.end(), name) != given->read.end()) return true;
-  PyObject** dict = _PyObject_GetDictPtr(given->real);
+  PyObject** dict = stator_has_no_attributes(given->real) ? nullptr : _PyObject_GetDictPtr(given->real);
   PyObject* value = dict != nullptr && *dict != nullptr ? item_at(*dict, name) : nullptr;
   if (value != nullptr && !is_constant(value)) return want_by_identity(recording, tracer);
   given->read.push_back(name);
@@ -55,12 +56,31 @@ static bool read_given_attribute(Recording& recording, PyObject* tracer, PyObjec
   return value == nullptr || PyObject_GenericSetAttr(tracer, name, value) == 0;
 }
 
+// What the class has under this name gives way to what the tensor's own dictionary has, unless it is a getter
+// with a setter. Most tensors have no dictionary.
+static bool read_own_attribute(Recording& recording, PyObject* tensor, PyObject* name) {
+  if (reads_freely(recording, tensor)) return read_given_attribute(recording, tensor, name);
+  if (!is_pinned(recording, tensor)) return true;
+  if (!read_place_of_dict(recording, tensor)) return false;
+  PyObject** const dict = _PyObject_GetDictPtr(tensor);
+  return dict == nullptr || *dict == nullptr || read_dict_item(recording, *dict, name);
+}
+
+static bool has_own_attribute(PyObject* tensor, PyObject* name) {
+  PyObject** const dict = _PyObject_GetDictPtr(tensor);
+  return dict != nullptr && *dict != nullptr && PyDict_GetItemWithError(*dict, name) != nullptr;
+}
+
 bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* name) {
   PyTypeObject* type = Py_TYPE(tensor);
   PyObject* on_type = _PyType_Lookup(type, name);
   if (on_type == nullptr)
     return reads_freely(recording, tensor) ? read_given_attribute(recording, tensor, name)
                                            : read_instance_attribute(recording, tensor, name);
+  if (Py_TYPE(on_type)->tp_descr_set == nullptr) {
+    if (!read_own_attribute(recording, tensor, name)) return false;
+    if (has_own_attribute(tensor, name)) return true;
+  }
   if (recording.domain.attribute_is_captured(tensor, name)) {
     if (!is_pinned(recording, tensor)) return true;
     look_at(recording, tensor);

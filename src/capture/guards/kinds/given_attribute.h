@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/instance_values.h"
 #include "capture/guards/guard_kind.h"
 #include "capture/guards/places.h"
 
@@ -19,7 +20,9 @@ struct GivenAttributeGuard {
 
   GuardKey key() const { return {name.get(), tensor.get()}; }
   bool holds(FoundByGuards found) {
-    PyObject** dict = _PyObject_GetDictPtr(found.tensors[*tensor]);
+    PyObject* const given = found.tensors[*tensor];
+    if (stator_has_no_attributes(given)) return value.matches(nullptr);
+    PyObject** const dict = _PyObject_GetDictPtr(given);
     return value.matches(dict != nullptr && *dict != nullptr ? item_at(*dict, name.get()) : nullptr);
   }
   std::string text() const {
