@@ -78,7 +78,7 @@ def test_draws(name: str, inner: bool) -> None:
     # A float that is drawn is a number of the run; a branch on it ends the capture.
     reasons = {
         "branch": ["data-dependent-branch"],
-        **dict.fromkeys(("random", "uniform", "gauss", "NumPy"), []),
+        **{key: [] for key in ("random", "uniform", "gauss", "NumPy")},
     }
     assert [text.partition(":")[0] for text in compiled.breaks[:1]] == reasons.get(name, ["random-state"])
 
