@@ -72,7 +72,10 @@ bool before_advancing(Recording& recording, PyObject* iterator) {
 // made.
 bool before_replacing(Recording& recording, PyObject* old) {
   if (const Argument* argument = find_unread(old)) old = argument->real;
-  if (old == nullptr || !cpython::has_finalizer(old)) return true;
+  // One that many hold lives on, with all that it holds.
+  constexpr Py_ssize_t kOwnHolders = 4;
+  if (old == nullptr || recording.domain.is_immutable(old)) return true;
+  if (!cpython::runs_code_at_death(old) && !cpython::dies_aloud(old, kOwnHolders)) return true;
   return stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
 

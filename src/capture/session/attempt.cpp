@@ -304,6 +304,7 @@ bool CaptureAttempt::keeps_finalizers() {
     constexpr Py_ssize_t kFrameAndArgument = 2;
     if (cpython::dies_aloud(argument->real, kFrameAndArgument))
       return stop(recording_, BreakCode::kFinalizer, "a variable with a finalizer is dropped");
+    if (argument->kind == Argument::Kind::tensor) entry_->dropped_tensors_.push_back(i);
     if (argument->may_die_aloud()) entry_->dropped_.push_back(i);
   }
   return true;
