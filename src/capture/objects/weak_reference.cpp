@@ -16,14 +16,20 @@ static void add_referent(Recording&, PyObject* reference, std::vector<PyObject*>
   found.push_back(PyWeakref_GET_OBJECT(reference));
 }
 
+// With what was looked at inside of it, which the capture holds.
+static void add_with_parts(const Argument& argument, std::vector<PyObject*>& dropped) {
+  dropped.push_back(argument.real);
+  for (const auto& part : argument.children) add_with_parts(*part, dropped);
+}
+
 // What the captured frame drops, the real one still holds; what a write replaces, the journal keeps.
 static bool may_have_died(const Recording& recording, PyObject* object) {
-  constexpr Py_ssize_t kHoldersInCapture = 3;
-  if (!recording.journal.empty() && Py_REFCNT(object) <= kHoldersInCapture) return true;
-  if (!recording.takes_up_frame) return false;
-  std::vector<PyObject*> held;
-  for (const auto& argument : recording.arguments.roots) held.push_back(argument->real);
-  return cpython::any_that_dies(std::move(held), [&](PyObject* dead) { return dead == object; });
+  std::vector<PyObject*> dropped;
+  for (const Ref<>& replaced : recording.known.replaced) dropped.push_back(replaced.get());
+  if (recording.takes_up_frame) {
+    for (const auto& argument : recording.arguments.roots) add_with_parts(*argument, dropped);
+  }
+  return cpython::any_that_dies(std::move(dropped), [&](PyObject* dead) { return dead == object; });
 }
 
 bool read_reference(Recording& recording, PyObject* reference) {

@@ -329,3 +329,15 @@ def weak_keys(x):
     del k
     break_here(len(d))
     return y, len(d)
+
+
+@program
+def ref_to_what_was_looked_at(x):
+    d = [O()]
+    d[0].t = x
+    r = weakref.ref(d[0])
+    break_here(1)
+    y = d[0].t * 2
+    d = None
+    y = y + (1 if r() is None else 5)
+    return y
