@@ -1,4 +1,4 @@
-"""Calls that every run of a graph makes for real: `print`, writes to the standard streams, clocks.
+"""Calls that every run of a graph makes for real: `print`, writes to the standard streams.
 
 See torch/replacements/run_calls.h.
 """
@@ -117,15 +117,3 @@ def check_plain(value: Any) -> None:
             check_plain(item)
     elif kind not in (*_PLAIN, torch.Tensor, torch.nn.Parameter) and not isinstance(value, _SYMBOLS):
         raise TypeError(f"a {kind.__name__}")
-
-
-class NumberOfRun:
-    """A function whose result is a number of each run: a clock, a random number."""
-
-    def __init__(self, function: Callable[[], float]) -> None:
-        self.function = function
-        self.name = getattr(function, "__qualname__", "number")
-
-    def __call__(self, tensors: list[torch.Tensor]) -> list[float]:
-        """Ask for it; called by every run."""
-        return [self.function()]

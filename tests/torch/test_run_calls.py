@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import stator
@@ -234,3 +235,96 @@ def test_random_numbers() -> None:
 
     assert stream(compiled) == stream(program)
     assert len(stator.cache_entries(compiled)) == 1
+
+
+DRAWS: dict[str, Callable[[], Any]] = {
+    "uniform": lambda: random.uniform(-1, 2.5),
+    "gauss": lambda: random.gauss(0, sigma=1) + random.gauss(),
+    "triangular": lambda: random.triangular(high=4),
+    "betavariate": lambda: random.betavariate(1, 2),
+    "numpy_rand": lambda: np.random.rand(),
+    "numpy_normal": lambda: np.random.normal(1.0, 2),
+    "numpy_uniform": lambda: np.random.uniform(low=1, high=3),
+}
+# Their results are no floats, or depend on what is drawn.
+BREAKING_DRAWS: dict[str, Callable[[], Any]] = {
+    "randint": lambda: random.randint(1, 6),
+    "choice": lambda: random.choice([1, 2.5]),
+    "sample": lambda: random.sample(range(9), 2)[1],
+    "shuffle": lambda: random.shuffle(CARDS) or CARDS[0],
+    "getrandbits": lambda: random.getrandbits(70) % 5,
+    "numpy_randint": lambda: int(np.random.randint(0, 9)),
+    "numpy_choice": lambda: float(np.random.choice([1.0, 2.0])),
+    "numpy_array": lambda: float(np.random.rand(2).sum()),
+    "of_another_generator": lambda: GENERATOR.uniform(0, 1),
+    "refused": lambda: caught(lambda: random.randint(3, 1)),
+    "refused_by_numpy": lambda: caught(lambda: np.random.normal(0, -1)),
+}
+CARDS = [1, 2, 3, 4]
+GENERATOR = random.Random(5)
+
+
+def caught(draw: Callable[[], Any]) -> int:
+    try:
+        return int(draw())
+    except ValueError as error:
+        return len(str(error))
+
+
+def streams(function: Any) -> list[Any]:
+    """What each call gives, and what the generators give behind it."""
+    random.seed(4)
+    GENERATOR.seed(4)
+    np.random.seed(4)
+    CARDS[:] = [1, 2, 3, 4]
+    given = [function(torch.ones(2) * i) for i in range(5)]
+    return [
+        *((tensor.tolist(), number, type(number)) for tensor, number in given),
+        (random.random(), GENERATOR.random(), np.random.rand(), CARDS[:]),
+    ]
+
+
+@pytest.mark.parametrize("name", [*DRAWS, *BREAKING_DRAWS])
+@pytest.mark.parametrize("backend", ["native", "eager"])
+def test_draws(name: str, backend: str) -> None:
+    draw = {**DRAWS, **BREAKING_DRAWS}[name]
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        y = x + 1
+        number = draw()
+        return y * number + draw(), number
+
+    is_node = name in DRAWS and backend == "native"
+    compiled = stator.compile(program, backend=backend, fullgraph=is_node)
+    assert streams(compiled) == streams(program)
+    if is_node:
+        (entry,) = stator.cache_entries(compiled)
+        assert entry.hits == 4
+
+
+def test_draws_of_a_range_that_changes() -> None:
+    def program(x: torch.Tensor, low: float) -> tuple[torch.Tensor, float]:
+        return x * random.uniform(low, 9), random.uniform(0, 1)
+
+    compiled = stator.compile(program, backend="native")
+
+    def stream(function: Any) -> list[Any]:
+        random.seed(4)
+        given = [function(torch.ones(2), low) for low in (0.5, 1.5, 2.5, 0.5, 3.5)]
+        return [*((y.tolist(), n) for y, n in given), random.random()]
+
+    assert stream(compiled) == stream(program)
+
+
+def test_a_replaced_draw_is_called() -> None:
+    """The functions are those that the library binds, not whatever stands under their names."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x * random.uniform(0, 1)
+
+    compiled = stator.compile(program, backend="native")
+    compiled(torch.ones(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(random, "uniform", lambda low, high: 7.0)
+        assert compiled(torch.ones(2)).tolist() == [7.0, 7.0]
+    assert compiled(torch.ones(2)).tolist() != [7.0, 7.0]

@@ -48,12 +48,12 @@ def test_batch_norm_of_several_modules_updates_each_ones_own_statistics() -> Non
 
 
 def test_tensors_of_the_call_in_sets_and_as_keys() -> None:
-    """Which of them are one is guarded; their identities tell them apart, and may not leave the capture."""
+    """Which of them are one is guarded."""
 
     def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[Any, ...]:
         both = {x, y}
         names = {x: "x", y: "y"}
-        return x + 1 if z in both else x, len(both), names[x], id(x) == id(y), z in names
+        return x + 1 if z in both else x, len(both), names[x], x is y, z in names
 
     compiled = stator.compile(function, backend="native", fullgraph=True)
     a, b, c = torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)
@@ -62,6 +62,38 @@ def test_tensors_of_the_call_in_sets_and_as_keys() -> None:
         assert torch.equal(found[0], wanted[0])
         assert found[1:] == wanted[1:]
     assert compiled(c, b, a)[1:] == function(c, b, a)[1:]
-    plain = stator.compile(lambda x: (id(x), x + 1), backend="native")
-    assert plain(a)[0] == id(a)
-    assert plain(b)[0] == id(b)
+
+
+def test_numbers_of_tensors_of_the_call() -> None:
+    """id() and hash() may be compared with numbers that the program kept from an earlier call."""
+    last = [0, 0]
+    results: dict[int, torch.Tensor] = {}
+
+    def cached(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        if id(x) in results:
+            return results[id(x)] + y
+        results[id(x)] = y
+        return y
+
+    def compared(x: torch.Tensor) -> Any:
+        y = x * 2
+        same = id(x) == last[0], hash((x, 1)) == last[1]
+        last[:] = id(x), hash((x, 1))
+        return y, same
+
+    a, b = torch.ones(2), torch.zeros(2)
+    for function in (cached, compared):
+        found = []
+        for each in (function, stator.compile(function, backend="native")):
+            last[:] = 0, 0
+            results.clear()
+            given = [each(x) for x in (a, a, b, b, a)]
+            if function is compared:
+                found.append([(y.tolist(), same) for y, same in given])
+            else:
+                found.append([y.tolist() for y in given])
+        assert found[0] == found[1]
+    plain = stator.compile(lambda x: (id(x), hash(x), x + 1), backend="native")
+    assert plain(a)[:2] == (id(a), hash(a))
+    assert plain(b)[:2] == (id(b), hash(b))

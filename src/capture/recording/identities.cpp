@@ -2,6 +2,7 @@
 // place.
 #include "capture/recording/identities.h"
 
+#include "capture/cpython/exported.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -77,14 +78,27 @@ bool before_identity(Recording& recording, PyObject* a, PyObject* b) {
   return stop(recording, BreakCode::kUnguardable, "whether two equal constants are one object");
 }
 
+static constexpr const char* kOfGivenTensor = "the identity of a tensor that was there before";
+
+// Whether the `__hash__` of its class runs.
+static bool is_in_own_hash(const Recording& recording, PyObject* object) {
+  static PyObject* const name = PyUnicode_InternFromString("__hash__");
+  const cpython::Frame* const frame = recording.frame;
+  return frame != nullptr &&
+         reinterpret_cast<PyObject*>(frame->function) == _PyType_Lookup(Py_TYPE(object), name);
+}
+
 // id(): of an object made here it is another number in each run, which a program can only use to tell objects
 // apart. A constant must then be the very object that it is now, wherever it was found.
 bool read_identity(Recording& recording, PyObject* object) {
   if (!want_tuple_by_identity(recording, object)) return false;
   if (recording.domain.is_symbolic(object))
     return stop(recording, BreakCode::kSymbolicNumber, "the identity of a number");
-  // Which tensors of the call are one is guarded always, and what stands for them is as many objects.
+  // Which tensors of the call are one is guarded always, and what stands for them is as many objects: enough
+  // for sets and dictionaries, which hash them. The number itself may be compared with one that the program
+  // kept from before.
   if (recording.given_tensors.contains(object)) {
+    if (!is_in_own_hash(recording, object)) return stop(recording, BreakCode::kUnguardable, kOfGivenTensor);
     recording.known.identities.insert(reinterpret_cast<size_t>(object));
     return true;
   }
@@ -149,6 +163,14 @@ bool before_showing(Recording& recording, PyObject* object) {
   const bool shown = all_inside(object, [&](PyObject* inner) { return before_showing(recording, inner); });
   Py_LeaveRecursiveCall();
   return shown;
+}
+
+bool before_hash_call(Recording& recording, PyObject* object) {
+  if (recording.given_tensors.contains(object))
+    return stop(recording, BreakCode::kUnguardable, kOfGivenTensor);
+  const auto each = [&](PyObject* inner) { return before_hash_call(recording, inner); };
+  return PyTuple_Check(object) ? all_inside(object, each) && before_hashing(recording, object)
+                               : before_hashing(recording, object);
 }
 
 bool before_hashing(Recording& recording, PyObject* object) {

@@ -1,6 +1,8 @@
 // capture/recording/instruction_steps.cpp: the words of opcodes.def, operators.def and intrinsics.def.
 #include "capture/recording/instruction_steps.h"
 
+#include <iterator>
+
 #include "capture/bytecode/arguments.h"
 #include "capture/cpython/python_class.h"
 #include "capture/recording/argument_reads.h"
@@ -279,14 +281,18 @@ bool enter_context(const InstructionAt& at) {
 }
 
 // The context manager is told of an exception with its traceback, which the run has made: raising an
-// exception that existed before ends the capture.
+// exception that existed before ends the capture. Its method is called as any callable is: one that was
+// entered before the capture began has not been looked at.
 bool leave_by_error(const InstructionAt& at) {
   if (!is_own_exception(at, 1)) return false;
   PyObject* const exception = at.top(1);
-  if (is_pinned(at.recording, exception)) return true;
   const auto traceback = Ref<>::steal(PyException_GetTraceback(exception));
-  if (traceback) make_fresh(at.recording, traceback.get());
-  return true;
+  if (traceback && !is_pinned(at.recording, exception)) make_fresh(at.recording, traceback.get());
+  PyObject* const given[] = {reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
+                             traceback ? traceback.get() : Py_None};
+  at.recording.slots = {};
+  at.recording.keywords = 0;
+  return before_call_with(at.recording, at.top(4), given, std::size(given));
 }
 
 bool import_name(const InstructionAt& at) {

@@ -22,7 +22,8 @@ struct KnownObjects {
   std::unordered_set<PyObject*> fresh;
   std::unordered_set<PyObject*> given;  // tracers, their dictionaries, functions
   std::unordered_map<PyObject*, Origin> pinned;
-  std::vector<Ref<>> kept;  // keeps addresses of fresh objects from being used again
+  std::vector<Ref<>> kept;      // keeps addresses of fresh objects from being used again
+  std::vector<Ref<>> replaced;  // by writes, and may have died then
   ConstantPlaces constants;
   std::unordered_set<size_t> identities;          // numbers that id() gave for objects made here
   std::unordered_set<PyTypeObject*> constructed;  // classes of the program's that were called

@@ -144,7 +144,7 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
                     "str.format() with a field that reads an attribute");
       for (PyObject* object : all) {
         if (!(known.effect == NativeEffect::shows ? may_be_shown(recording, object)
-                                                  : before_hashing(recording, object)))
+                                                  : before_hash_call(recording, object)))
           return false;
       }
       return read_arguments(recording, known, all, called);

@@ -77,6 +77,10 @@ bool look_through(Recording& recording, PyObject*& callable) {
     return true;
   }
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
+    if (Ref<> instead = recording.domain.called_instead(callable)) {
+      Py_SETREF(callable, instead.release());
+      return true;
+    }
     const Ref<> wrapper = Ref<>::share(PyMethod_GET_FUNCTION(callable));
     PyObject* function = Ref<>(wrapper).release();
     const bool known = look_through(recording, function);

@@ -72,7 +72,15 @@ bool before_advancing(Recording& recording, PyObject* iterator) {
 // made.
 bool before_replacing(Recording& recording, PyObject* old) {
   if (const Argument* argument = find_unread(old)) old = argument->real;
-  if (old == nullptr || !cpython::has_finalizer(old)) return true;
+  if (const Argument* argument = old != nullptr ? find_argument(recording, old) : nullptr)
+    old = argument->real;
+  // One that many hold lives on, with all that it holds.
+  constexpr Py_ssize_t kOwnHolders = 4;
+  if (old == nullptr || recording.domain.is_immutable(old)) return true;
+  if (!cpython::runs_code_at_death(old) && !cpython::dies_aloud(old, kOwnHolders)) {
+    recording.known.replaced.push_back(Ref<>::share(old));
+    return true;
+  }
   return stop(recording, BreakCode::kFinalizer, std::string("a ") + Py_TYPE(old)->tp_name + " is replaced");
 }
 

@@ -140,6 +140,7 @@ static std::string take_raised_text() {
 bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
   abandon(recording_);
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
+  recording_.known.replaced.clear();
   if (PyErr_Occurred()) PyErr_Clear();
   if (!recording_.stopped.happened()) stop(recording_, code, std::move(detail));
   const SegmentEnd& end = recording_.end;
@@ -285,6 +286,7 @@ bool CaptureAttempt::run_function() {
     return give_up(BreakCode::kGenerator, "one that waits in a try or with, or that nobody awaits");
   if (!entry_->effects_.collect(recording_.journal, recording_)) return give_up(BreakCode::kInternal, {});
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
+  recording_.known.replaced.clear();
   return true;
 }
 
@@ -304,6 +306,7 @@ bool CaptureAttempt::keeps_finalizers() {
     constexpr Py_ssize_t kFrameAndArgument = 2;
     if (cpython::dies_aloud(argument->real, kFrameAndArgument))
       return stop(recording_, BreakCode::kFinalizer, "a variable with a finalizer is dropped");
+    if (argument->kind == Argument::Kind::tensor) entry_->dropped_tensors_.push_back(i);
     if (argument->may_die_aloud()) entry_->dropped_.push_back(i);
   }
   return true;

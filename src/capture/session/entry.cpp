@@ -169,7 +169,9 @@ bool Entry::serves(const Domain& domain, const Call& call, CallValues& values, s
   if (snapshot_ && !snapshot_->has_room(thread)) return fail("there is room for the frames at the break");
   if (handled_behind_ && handled_dies_aloud()) return fail("the exception that is handled has no finalizer");
   const auto drops_aloud = [&](size_t i) { return cpython::dies_aloud(call.arguments[i], /*holders=*/1); };
-  if (std::any_of(dropped_.begin(), dropped_.end(), drops_aloud))
+  const auto drops_watched = [&](size_t i) { return cpython::has_weak_callback(call.arguments[i]); };
+  if (std::any_of(dropped_.begin(), dropped_.end(), drops_aloud) ||
+      std::any_of(dropped_tensors_.begin(), dropped_tensors_.end(), drops_watched))
     return fail("a variable with a finalizer is dropped");
   if (domain.modes() != modes_) return fail(std::string("the ") + domain.modes_in_words() + " are the same");
   for (Py_ssize_t i = 0; i < total; i++) {

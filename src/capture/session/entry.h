@@ -114,7 +114,9 @@ class Entry {
   size_t result_ = 0;  // its step
   Effects effects_;
   std::optional<Snapshot> snapshot_;
-  std::vector<size_t> dropped_;  // arguments that the frame lets go in the middle of the run
+  // Arguments that the frame lets go in the middle of the run.
+  std::vector<size_t> dropped_;
+  std::vector<size_t> dropped_tensors_;
   // The run ends the handler in which it began: the step of what is handled from then on.
   std::optional<size_t> handled_behind_;
   std::vector<bool> given_slots_;  // FramePlace::given, of a capture that begins in the middle

@@ -21,7 +21,7 @@ namespace stator {
 namespace {
 
 // Which callables a row may replace: asking is saved for the others.
-enum class Of : uint8_t { nothing, functions, others, both };
+enum class Of : uint8_t { nothing, functions, methods, others, both };
 
 struct Replacement {
   Of of;
@@ -35,6 +35,7 @@ struct Replacement {
 constexpr Replacement kReplacements[] = {
     {Of::functions, asks_engine, is_engine_call, CallKind::tensor, prepare_transforms},
     {Of::others, calls_in_run, is_number_of_run, CallKind::tensor, prepare_run_calls},
+    {Of::methods, draws_in_run, nullptr, CallKind::unknown},
     {Of::nothing, nullptr, is_output_in_run, CallKind::output},
     {Of::others, opens_range, is_range_opener, CallKind::pure, prepare_profiler_ranges},
     {Of::both, records_seed, is_seed_call, CallKind::tensor, prepare_seeds},
@@ -65,9 +66,10 @@ void prepare_replaced_calls() {
 Ref<> called_in_place_of(PyObject* callable) {
   const bool is_function = PyFunction_Check(callable);
   if (is_function) before_function(callable);
-  const Of wanted = is_function ? Of::functions : Of::others;
+  const bool is_method = Py_IS_TYPE(callable, &PyMethod_Type);
+  const Of wanted = is_function ? Of::functions : is_method ? Of::methods : Of::others;
   for (const Replacement& row : kReplacements) {
-    if (row.of != wanted && row.of != Of::both) continue;
+    if (row.of != wanted && (is_method || row.of != Of::both)) continue;
     if (Ref<> found = row.instead_of(callable)) return found;
   }
   return {};

@@ -1,5 +1,5 @@
-// src/torch/replacements/run_calls.cpp: records calls of print, of streams, of logging, of clocks and of
-// `random.random`.
+// src/torch/replacements/run_calls.cpp: records calls of print, of streams, of logging, of clocks and of the
+// generators of random numbers that the modules random and numpy.random keep.
 #include "torch/replacements/run_calls.h"
 
 #include <torch/csrc/Exceptions.h>
@@ -24,6 +24,7 @@ PyObject* streams_function = nullptr;
 // Functions of `time` that give floats, and `random.random`, a method of the module's hidden generator.
 std::vector<PyObject*> clocks;
 PyCFunctionObject* draw = nullptr;
+PyObject* random_module = nullptr;
 std::vector<PyTypeObject*> stream_classes;  // whose methods are C functions
 
 // Whether writing to it runs C code alone.
@@ -71,6 +72,13 @@ PyObject* record_output(Session& session, PyObject* make, PyObject* arguments, P
   return py::object(call.attr("result")).release().ptr();
 }
 
+std::string text_of(PyObject* function) {
+  const Ref<> text = Ref<>::steal(_PyObject_FunctionStr(function));
+  const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (words == nullptr) PyErr_Clear();
+  return words != nullptr ? words : "a draw";
+}
+
 // Runs `work` on the session; a break is noted.
 template <class Work>
 PyObject* recorded(Work work) {
@@ -95,10 +103,16 @@ PyObject* output(PyObject* make, PyObject* arguments, PyObject* keywords) {
 }
 
 // Bound to the function that gives the number.
-PyObject* number(PyObject* function, PyObject*) {
+PyObject* number(PyObject* function, PyObject* arguments, PyObject* keywords) {
   return recorded([&](Session& session) {
+    // A break here spares those inside of the function that draws.
+    if (session.unrecorded != 0 || !session.runs_python)
+      raise_break(BreakCode::kRandomState, text_of(function));
     const OwnPython own(&session);
-    const py::object call = imported("stator.runtime.output").attr("NumberOfRun")(py::handle(function));
+    const py::handle named = keywords != nullptr ? py::handle(keywords) : py::handle(Py_None);
+    const py::object call = imported("stator.runtime.run_numbers")
+                                .attr("number_of_run")(py::handle(function), py::handle(arguments), named);
+    if (call.is_none()) raise_break(BreakCode::kRandomState, text_of(function));
     ir::ValueSpec spec;
     spec.kind = ir::ValueKind::kFloat;
     const ir::NodeId node = record_python_call(session, std::make_shared<OpaqueFunction>(call),
@@ -109,7 +123,8 @@ PyObject* number(PyObject* function, PyObject*) {
 
 PyMethodDef output_method = {"output", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(output)),
                              METH_VARARGS | METH_KEYWORDS, nullptr};
-PyMethodDef number_method = {"number", number, METH_NOARGS, nullptr};
+PyMethodDef number_method = {"number", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(number)),
+                             METH_VARARGS | METH_KEYWORDS, nullptr};
 PyMethodDef streams_method = {"streams", stream_bits, METH_NOARGS, nullptr};
 PyObject* print_in_run = nullptr;
 
@@ -141,7 +156,33 @@ bool is_draw(PyObject* callable) {
   return method->m_ml == draw->m_ml && method->m_self == draw->m_self;
 }
 
+// The generator that numpy.random's functions are bound to; nullptr while numpy is not loaded.
+PyObject* numpy_generator() {
+  static PyObject* found = nullptr;
+  if (found != nullptr) return found;
+  const Ref<> name = Ref<>::steal(PyUnicode_FromString("numpy.random.mtrand"));
+  const Ref<> module = Ref<>::steal(name ? PyImport_GetModule(name.get()) : nullptr);
+  found = module ? PyObject_GetAttrString(module.get(), "_rand") : nullptr;
+  PyErr_Clear();
+  return found;
+}
+
+// Whether it is a method of such a generator as the library defines it.
+bool is_method_of_generator(PyObject* method) {
+  PyObject *const self = PyMethod_GET_SELF(method), *const function = PyMethod_GET_FUNCTION(method);
+  if (draw != nullptr && self == draw->m_self)
+    return PyFunction_Check(function) && PyFunction_GET_GLOBALS(function) == PyModule_GetDict(random_module);
+  const std::string_view type = Py_TYPE(self)->tp_name;
+  return type == "numpy.random.mtrand.RandomState" && self == numpy_generator() &&
+         std::string_view(Py_TYPE(function)->tp_name).starts_with("_cython");
+}
+
 }  // namespace
+
+Ref<> draws_in_run(PyObject* method) {
+  if (Session::current() == nullptr) return {};
+  return is_method_of_generator(method) ? Ref<>::steal(PyCFunction_New(&number_method, method)) : Ref<>();
+}
 
 void prepare_run_calls() {
   print_function = py::object(imported("builtins").attr("print")).release().ptr();
@@ -158,6 +199,7 @@ void prepare_run_calls() {
         reinterpret_cast<PyTypeObject*>(py::object(imported("_io").attr(name)).release().ptr()));
   // Texts of tensors are made by Python code of torch's that asks for values at every step.
   imported("stator._capture").attr("Marked")(imported("torch._tensor_str").attr("_str"), "disabled");
+  random_module = py::object(imported("random")).release().ptr();
   const py::object random = imported("random").attr("random");
   if (PyCFunction_Check(random.ptr())) draw = reinterpret_cast<PyCFunctionObject*>(Py_NewRef(random.ptr()));
 }

@@ -1,5 +1,5 @@
 // src/torch/replacements/run_calls.h: functions of Python's that every run calls for real, in their places
-// among the operators: print, writes to standard streams, records of logging, clocks, `random.random`.
+// among the operators: print, writes to standard streams, records of logging, clocks, random numbers.
 #pragma once
 
 #include <Python.h>
@@ -13,6 +13,8 @@ void prepare_run_calls();
 
 // What is called in place of such a function; null for others, and if the backend has no such nodes.
 Ref<> calls_in_run(PyObject* callable);
+// The same for a bound method.
+Ref<> draws_in_run(PyObject* method);
 
 // Whether this is what writes or logs in captures, or what gives a number of the run.
 bool is_output_in_run(PyObject* callable);
