@@ -22,6 +22,7 @@
 #include "torch/tracing/recorder.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
+#include "torch/tracing/wrapper_tensors.h"
 
 namespace stator {
 
@@ -29,7 +30,7 @@ namespace {
 
 using Stack = torch::jit::Stack;
 
-enum class Arrival : uint8_t { ordinary, wrapped };
+enum class Arrival : uint8_t { ordinary, wrapped, subclass };
 
 // Tensors that the session cannot stand for raise a break. Wrappers arrive here only when their transform has
 // ended (inside of it our key is off), and torch knows what to make of them.
@@ -41,7 +42,10 @@ Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments
       const auto keys = tensor.key_set();
       if (is_wrapper(tensor)) arrival = Arrival::wrapped;
       if (keys.has(c10::DispatchKey::Python)) {
-        raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
+        if (!session.wrappers)
+          raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
+        arrival = Arrival::subclass;
+        return;
       }
       if (tensor.layout() != c10::kStrided || tensor.is_nested()) {
         raise_break(BreakCode::kTensorLayout, "a tensor whose layout is not strided");
@@ -193,6 +197,7 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
     refuse_for_compilers(session, info, arguments, inference);
   const bool is_of_capture = session.ends_before_refusal != nullptr;  // other traces go to no compiler
   if (recorded && is_of_capture && !session.changes_tensors) refuse_masked_gradient(info, arguments);
+  if (recorded && info.written != 0 && session.wrappers) session.wrappers->check_parts(info, arguments);
   if (session.following != 0 && session.following == session.unrecorded)
     check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;
@@ -295,7 +300,12 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
   std::optional<c10::impl::ExcludeDispatchKeyGuard> without_autocast;
   if (session->below_autocast) without_autocast.emplace(c10::autocast_dispatch_keyset);
   try {
-    if (check_arguments(*session, arguments) == Arrival::wrapped) return pass_on(info, keys, stack);
+    const Arrival arrival = check_arguments(*session, arguments);
+    if (arrival == Arrival::wrapped) return pass_on(info, keys, stack);
+    if (arrival == Arrival::subclass) {
+      return info.kind == OperatorKind::query ? session->wrappers->answer(info, stack)
+                                              : session->wrappers->capture(info, stack);
+    }
     if (session->has_last_read && info.kind != OperatorKind::query)
       raise_break(BreakCode::kDataDependentOperator, "an operator behind the last one of a segment");
     switch (info.kind) {
