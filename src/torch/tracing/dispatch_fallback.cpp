@@ -11,6 +11,7 @@
 #include "torch/inference/constant_predicates.h"
 #include "torch/inference/eager_error_probe.h"
 #include "torch/inference/inference.h"
+#include "torch/inference/rules/layout.h"
 #include "torch/operators/custom_forward_checks.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/tensors_in.h"
@@ -143,10 +144,10 @@ int64_t elements(const TensorMeta& meta) {
   return count;
 }
 
-// Compilers make a graph functional first, and torch's own way to do so (AOT autograd) knows three kinds of
+// Compilers make a graph functional first, and torch's own way to do so (AOT autograd) knows four kinds of
 // writes that it cannot express: one that resizes an input, one to a list of no tensors, as fused
-// optimizers have for the state that they do not keep, and one by an operator that has no kernel for fake
-// tensors.
+// optimizers have for the state that they do not keep, one by an operator that has no kernel for fake
+// tensors, and one to an `out` that lies otherwise in memory than a new result would.
 void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
                           const Inference& inference) {
   const auto has_kernel = [&](c10::DispatchKey key) { return info.handle.hasKernelForDispatchKey(key); };
@@ -168,9 +169,16 @@ void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<
   }
   for (const OutputSpec& spec : inference.changed) check_size(spec);
   for (size_t i = 0; i < arguments.size() && i < 64; i++) {
-    if ((info.written >> i & 1) != 0 && arguments[i].isTensorList() && arguments[i].toTensorList().empty())
+    if ((info.written >> i & 1) == 0) continue;
+    if (arguments[i].isTensorList() && arguments[i].toTensorList().empty())
       raise_break(BreakCode::kUnsupportedOperator,
                   info.name + " writes to an empty list of tensors, which compilers refuse");
+    if (!info.handle.schema().arguments()[i].kwarg_only()) continue;
+    for_each_tensor(arguments[i], [&](const at::Tensor& out) {
+      if (out.defined() && !is_contiguous(meta_of(out)))
+        raise_break(BreakCode::kUnsupportedOperator,
+                    info.name + " writes to `out` in another order of memory, which compilers do not keep");
+    });
   }
 }
 
