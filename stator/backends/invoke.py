@@ -133,10 +133,10 @@ def compile_graph(
 
 
 def _is_fallback(error: Exception, module: Any) -> bool:
-    """Whether the backend says that it cannot compile the graph, which costs torch.compile no more than a break.
+    """Whether the backend says that it cannot compile the graph, which costs torch.compile but a break.
 
-    Fake tensors say so of operators whose result depends on values, or that they do not know; a function of the
-    program's that is one node is to blame itself.
+    Fake tensors say so of operators whose result depends on values, or that they do not know; a function of
+    the program's that is one node is to blame itself.
     """
     fakes, dynamo = sys.modules.get("torch._subclasses.fake_tensor"), sys.modules.get("torch._dynamo.exc")
     if dynamo is not None and isinstance(error, dynamo.SkipFrame):
