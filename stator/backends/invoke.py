@@ -115,7 +115,9 @@ def compile_graph(
             fixed: frozenset[int] = symbols.fixed
             return fixed | refused
         note_refusal(backend, module)
-        if not config.suppress_errors:
+        if isinstance(error, IndexError) and not config.suppress_errors:
+            raise  # a dimension out of range is the program's, and torch.compile passes it on as it is
+        if not config.suppress_errors and not _is_fallback(error, module):
             raise raised_as(BackendFailed)(backend, error, module) from error
         log.warning("backend %r failed, the function runs natively", name_of(backend), exc_info=True)
         return None
@@ -128,6 +130,29 @@ def compile_graph(
             return compiled(*inputs)
 
     return in_context
+
+
+def _is_fallback(error: Exception, module: Any) -> bool:
+    """Whether the backend says that it cannot compile the graph, which costs torch.compile but a break.
+
+    Fake tensors say so of operators whose result depends on values, or that they do not know; a function of
+    the program's that is one node is to blame itself.
+    """
+    fakes, dynamo = sys.modules.get("torch._subclasses.fake_tensor"), sys.modules.get("torch._dynamo.exc")
+    if dynamo is not None and isinstance(error, dynamo.SkipFrame):
+        return True
+    kinds = tuple(getattr(fakes, name) for name in _FAKE_REFUSALS if hasattr(fakes, name))
+    values = module.meta.get("stator_fakes")
+    return isinstance(error, kinds) and not getattr(values, "finds_tensors", False)
+
+
+_FAKE_REFUSALS = (
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "UnsupportedOperatorException",
+    "UnsupportedFakeTensorException",
+    "UnsupportedMutationAliasingException",
+)
 
 
 class _CompileLock:

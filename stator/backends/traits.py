@@ -20,6 +20,8 @@ class Traits:
     """Nodes that change what a tensor is (`requires_grad_`, `.data =`, resizing) run in their order."""
     records: bool = False
     """Of an engine: its work on CUDA can be recorded in CUDA graphs."""
+    takes_wrappers: bool = True
+    """Operators on tensors of classes with a `__torch_dispatch__` are nodes of the graph like others."""
     reads_values: bool = False
     """Graphs are run node by node: numbers read off tensors (`item`), `backward()`, and at the end operators
     whose result depends on values (`nonzero`, a mask)."""

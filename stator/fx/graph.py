@@ -11,6 +11,7 @@ from torch._ops import OpOverload
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 from torch.fx._lazy_graph_module import _make_graph_module, _use_lazy_graph_module
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 import torch
 from stator.fx.bodies import OpenGraph, arguments_of
@@ -21,7 +22,8 @@ from torch import fx
 
 
 class NodeMeta(dict[str, Any]):
-    """The `meta` of a node: "val" and "stack_trace" are made when somebody asks for them.
+    """The `meta` of a node: "val", "example_value" (its name in Dynamo's graphs) and
+    "stack_trace" are made when somebody asks for them.
 
     torch's fake tensors cost more than the conversion itself, and most backends look at none of them.
     """
@@ -159,12 +161,14 @@ class GraphBuilder:
         node.meta = NodeMeta({} if is_read else {"val": function(*values)}, self._make)
         return node
 
-    def placeholder(self, source: str, example: torch.Tensor, value: int) -> fx.Node:
+    def placeholder(self, source: str, example: Any, value: int) -> fx.Node:
         name = placeholder_name(source, isinstance(example, torch.nn.Parameter))
         if name in self._placeholders:  # sources that differ in objects alone, say two parameters as keys
             name = f"{name}_{len(self._placeholders)}"
         self._placeholders.add(name)
-        if example.is_leaf:
+        if is_traceable_wrapper_subclass(example):
+            self._fakes.add_wrapper(value, example)
+        elif example.is_leaf:
             self._fakes.add_leaf(value)
         node = self.graph.placeholder(name)
         node.meta = self._meta(value, 0)
@@ -299,7 +303,7 @@ class GraphBuilder:
         """`operation`: the node, where it is one of the program's own."""
         pending: dict[str, Any] = {}
         if value is not None:
-            pending["val"] = _Pending(value)
+            pending["val"] = pending["example_value"] = _Pending(value)
         if line:
             pending["stack_trace"] = _Pending(line)
         if operation is not None:
@@ -308,7 +312,9 @@ class GraphBuilder:
         return NodeMeta(pending, self._make)
 
     def _make(self, key: str, number: int) -> Any:
-        return self._fakes[number] if key == "val" else traceback_text(program_frames(self._stack_of(number)))
+        if key == "stack_trace":
+            return traceback_text(program_frames(self._stack_of(number)))
+        return self._fakes[number]
 
 
 _ATTENTION_SETTERS = tuple(

@@ -39,6 +39,7 @@ class FakeValues:
         self._numbers: dict[int, float | torch.SymFloat] = {}
         self._leaves: set[int] = set()
         self._storages: dict[int, torch.UntypedStorage] = {}
+        self._wrappers: dict[int, Any] = {}
 
     def __getitem__(self, value: int) -> torch.Tensor | None:
         if value not in self._made:
@@ -48,6 +49,10 @@ class FakeValues:
     def add_number(self, value: int, number: float | torch.SymFloat) -> None:
         """The value is a tensor of no dimensions that holds a float."""
         self._numbers[value] = number
+
+    def add_wrapper(self, value: int, example: Any) -> None:
+        """The value is an input of a class that makes its instances of other tensors."""
+        self._wrappers[value] = example
 
     def add_leaf(self, value: int) -> None:
         """The value is an input that no operator has computed, as far as autograd knows.
@@ -64,6 +69,9 @@ class FakeValues:
             if isinstance(self._numbers[value], torch.SymFloat):
                 holder.item_memo = self._numbers[value]  # type: ignore[attr-defined]
             return holder
+        if value in self._wrappers:
+            made: torch.Tensor = self.mode.from_tensor(self._wrappers[value], static_shapes=True)
+            return made
         spec = self._describe(value)
         if spec is None:
             return None

@@ -45,6 +45,32 @@ def test_a_long_graph_is_shortened() -> None:
     assert "lines (the whole is .graph_module)" in str(caught.value)
 
 
+def test_what_fake_tensors_cannot_do_runs_natively() -> None:
+    calls = []
+
+    def cannot(gm: Any, example_inputs: Any) -> Any:
+        from torch._subclasses.fake_tensor import DynamicOutputShapeException
+
+        calls.append(gm)
+        raise DynamicOutputShapeException(torch.ops.aten.nonzero.default)
+
+    compiled = stator.compile(f, backend=cannot)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), f(torch.ones(2)))
+    assert calls
+    with pytest.raises(stator.CaptureError, match="backend"):
+        stator.compile(f, backend=cannot, fullgraph=True)(torch.ones(2))
+
+
+def test_an_index_out_of_range_is_the_programs() -> None:
+    def finds(gm: Any, example_inputs: Any) -> Any:
+        raise IndexError("dimension out of range")
+
+    with pytest.raises(IndexError, match="dimension out of range") as caught:
+        stator.compile(f, backend=finds)(torch.ones(2))
+    assert not isinstance(caught.value, stator.BackendFailed)
+
+
 def test_suppressed_errors_run_natively() -> None:
     with stator.config.patch(suppress_errors=True):
         assert torch.equal(stator.compile(f, backend=refuses)(torch.ones(2)), f(torch.ones(2)))

@@ -36,6 +36,30 @@ def into_a_view(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+def into_transposed(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    out = torch.empty(3, 4).t()
+    torch.add(x, x, out=out)
+    return out, out * 2
+
+
+def into_a_transposed_argument(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    out = x.t().contiguous()
+    torch.mul(x, 2, out=out.t())
+    return out, out + 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [into_transposed, into_a_transposed_argument])
+def test_out_keeps_its_layout(backend: str, fn: object) -> None:
+    assert callable(fn)
+    compiled = stator.compile(fn, backend=backend)
+    for n in range(3):
+        x = torch.arange(12.0).view(4, 3) + n
+        for ours, eagers in zip(compiled(x), fn(x), strict=True):
+            assert torch.equal(ours, eagers)
+            assert ours.stride() == eagers.stride()
+
+
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("fn", [into, into_two, into_new, resizes, into_a_view])

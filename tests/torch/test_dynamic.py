@@ -114,6 +114,31 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "flip": lambda x: x.flip(0),
     "outer product": lambda x: x[:, 0, 0].unsqueeze(1) * x[:, 0, 0].unsqueeze(0),
     "clamp": lambda x: x.clamp(min=0, max=1),
+    "losses of classes": lambda x: (
+        F.cross_entropy(x[:, 0], torch.ones(x.shape[0], dtype=torch.int64)),
+        F.nll_loss(x[:, 0], torch.ones(x.shape[0], dtype=torch.int64), reduction="none"),
+        F.multi_margin_loss(x[:, 0], torch.ones(x.shape[0], dtype=torch.int64)),
+    ),
+    "losses of pairs": lambda x: (
+        F.triplet_margin_loss(x[:, 0], x[:, 1], x[:, 2]),
+        F.pairwise_distance(x[:, 0], x[:, 1]),
+    ),
+    "order statistics": lambda x: (x.kthvalue(2, 1), x.cummax(0), x.cummin(1)),
+    "taken along": lambda x: torch.take_along_dim(x, torch.zeros(x.shape[0], 2, 6, dtype=torch.int64), 1),
+    "matrices": lambda x: [
+        function(x[:, :3, :3] @ x[:, :3, :3].mT + 4 * torch.eye(3))
+        for function in (
+            torch.linalg.inv,
+            torch.linalg.cholesky,
+            torch.linalg.det,
+            torch.linalg.eigvalsh,
+            torch.linalg.slogdet,
+        )
+    ],
+    "gates and norms": lambda x: (F.glu(x), F.rms_norm(x, (6,)), F.rms_norm(x, (6,), torch.ones(6))),
+    "samples of images": lambda x: F.grid_sample(
+        x.unsqueeze(1), torch.ones(x.shape[0], 3, 3, 2), align_corners=False
+    ),
 }
 
 

@@ -19,11 +19,15 @@
 #include "core/shape/text.h"
 #include "torch/guards/tensor_guard.h"
 #include "torch/tracing/thread_state.h"
+#include "torch/tracing/wrapper_tensors.h"
 
 namespace stator::fx {
 namespace {
 
+// Whether the captured code has seen to what its class makes of operators. (A `__torch_dispatch__` is asked
+// by each node in each run.)
 bool is_of_subclass(const at::Tensor& tensor) {
+  if (is_wrapper_tensor(tensor)) return false;
   const auto object = Ref<>::steal(THPVariable_Wrap(tensor));
   return object && !is_plain_tensor_type(Py_TYPE(object.get()));
 }

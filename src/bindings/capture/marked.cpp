@@ -26,7 +26,8 @@ MarkedObject* marked(PyObject* object) { return reinterpret_cast<MarkedObject*>(
 
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keywords) {
   PyObject* function = marked(object)->function;
-  if (Recording* recording = thread_context.recording) {
+  // What the domain runs by itself is no part of the program.
+  if (Recording* recording = thread_context.recording; recording && !recording->capture.runs_own_code()) {
     if (marked(object)->mark == Mark::constant)
       return constant_result(*recording, function, arguments, flags, keywords);
     if (marked(object)->mark == Mark::opaque)

@@ -3,6 +3,7 @@
 #include "capture/objects/tensor.h"
 
 #include "capture/program/description.h"
+#include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
 
@@ -13,7 +14,15 @@ namespace {
 bool describe_attributes(Description& description, size_t step, PyObject* tensor) {
   PyObject** dict = is_fresh(description.recording, tensor) ? _PyObject_GetDictPtr(tensor) : nullptr;
   if (dict == nullptr || *dict == nullptr || PyDict_GET_SIZE(*dict) == 0) return true;
-  return description.add_attributes(step, tensor);
+  // What makes the tensor in a run may give it attributes, too.
+  Py_ssize_t of_maker = 0;
+  PyObject *name, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(*dict, &position, &name, &value))
+    of_maker += description.recording.domain.attribute_is_captured(tensor, name) ? 1 : 0;
+  if (of_maker == 0) return description.add_attributes(step, tensor);
+  return of_maker == PyDict_GET_SIZE(*dict) ||
+         stop(description.recording, BreakCode::kTensorSubclass, "an attribute of a result");
 }
 
 bool describe_tensor(Description& description, size_t step, PyObject* tensor) {

@@ -42,6 +42,8 @@ PyObject* call_marked(PyObject* function, PyObject* const* arguments, size_t fla
     }
     return usual_vectorcall(function, arguments, flags, keywords);
   }
+  // What the domain runs by itself is no part of the program.
+  if (recording->capture.runs_own_code()) return usual_vectorcall(function, arguments, flags, keywords);
   if (mark == Mark::opaque) return opaque_result(*recording, function, arguments, flags, keywords);
   if (mark == Mark::skipped) {
     if (is_domains_own_break(*recording)) Py_RETURN_NONE;

@@ -15,7 +15,14 @@ static bool says(PyObject* traits, const char* name) {
 
 BackendTraits BackendTraits::of(PyObject* backend) {
   const bool is_engines_own = backend == Py_None || PyUnicode_Check(backend);
-  if (is_engines_own) return {.runs_python = true, .changes_tensors = true, .reads_values = true};
+  if (is_engines_own) {
+    const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(backend, name) == 0; };
+    const bool calls_operators = backend == Py_None || is("native") || is("empty");
+    return {.runs_python = true,
+            .changes_tensors = true,
+            .takes_wrappers = calls_operators,
+            .reads_values = true};
+  }
   const Ref<> ask = module_attribute("stator.backends.traits", "takes_reads");
   const auto reads = Ref<>::steal(ask ? PyObject_CallOneArg(ask.get(), backend) : nullptr);
   if (!reads) drop_error_but_interrupts();
@@ -23,9 +30,10 @@ BackendTraits BackendTraits::of(PyObject* backend) {
   const auto traits = Ref<>::steal(PyObject_GetAttrString(backend, "stator_traits"));
   if (!traits) {
     drop_error_but_interrupts();
-    return {.reads_values = reads_values};
+    return {.takes_wrappers = true, .reads_values = reads_values};
   }
-  return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors"), reads_values};
+  return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors"),
+          says(traits.get(), "takes_wrappers"), reads_values};
 }
 
 }  // namespace stator

@@ -48,9 +48,11 @@
 #include "torch/symbols/symbol_calls.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/last_read.h"
+#include "torch/tracing/own_python.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/thread_state.h"
 #include "torch/tracing/tracer.h"
+#include "torch/tracing/wrapper_tensors.h"
 
 namespace stator {
 namespace {
@@ -123,6 +125,7 @@ class TorchCapture final : public DomainCapture {
     session_->runs_python = traits.runs_python;
     session_->reads_numbers = traits.runs_python || traits.reads_values;
     session_->changes_tensors = traits.changes_tensors;
+    if (traits.takes_wrappers) session_->wrappers = std::make_unique<WrapperTensors>(*session_);
     takes_last_read_ = traits.reads_values;
     session_->enter();
   }
@@ -145,9 +148,10 @@ class TorchCapture final : public DomainCapture {
     try {
       // Arguments are lifted when they are first read, perhaps inside of inference mode or a transform.
       const StateOfCaller as_caller(thread_);
+      const at::Tensor& real = THPVariable_Unpack(tensor);
+      if (is_wrapper_tensor(real)) return wrapper_input(tensor, name, guard);
       guard = make_tensor_guard(tensor);
       if (!guard) return {};
-      const at::Tensor& real = THPVariable_Unpack(tensor);
       if (PyObject_HasAttrString(tensor, "_dynamo_dynamic_indices"))
         marked_.emplace_back(name, Ref<>::share(tensor));
       auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(real, input_name(name), name, varying)));
@@ -276,6 +280,7 @@ class TorchCapture final : public DomainCapture {
       entered_ = false;
       flag_.set(false);
       if (session_->broken) return false;
+      session_->wrappers.reset();
       for (const Session::Lifted& lifted : session_->inputs) {
         captured.push_back(lifted.tracer.defined() ? Ref<>() : Ref<>::steal(THPVariable_Wrap(lifted.tensor)));
       }
@@ -305,6 +310,17 @@ class TorchCapture final : public DomainCapture {
   }
 
  private:
+  Ref<> wrapper_input(PyObject* tensor, const std::string& name, std::unique_ptr<TensorGuard>& guard) {
+    if (!session_->wrappers) return {};
+    {
+      const OwnPython own(session_.get());
+      guard = make_tensor_guard(tensor);
+    }
+    if (!guard) return {};
+    const at::Tensor& real = THPVariable_Unpack(tensor);
+    return Ref<>::steal(THPVariable_Wrap(session_->wrapper_input(real, input_name(name), name)));
+  }
+
   // Raises torch's error where the program fixes a size that its caller has marked as dynamic.
   void check_marked() const {
     if (marked_.empty()) return;
@@ -417,7 +433,12 @@ class TorchDomain final : public Domain {
     return dynamo_wrapper(function) == DynamoWrapper::disabled;
   }
   const EngineSwitch* other_engine() const override { return dynamo_engine(); }
-  bool attribute_is_captured(PyObject*, PyObject* name) const override { return is_captured_attribute(name); }
+  bool attribute_is_captured(PyObject* tensor, PyObject* name) const override {
+    if (is_captured_attribute(name)) return true;
+    const Session* const session = Session::current();
+    return session != nullptr && session->wrappers &&
+           session->wrappers->is_as_made(THPVariable_Unpack(tensor), name);
+  }
   bool attribute_is_an_object(PyObject* name) const override {
     return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
   }

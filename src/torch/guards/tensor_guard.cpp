@@ -11,6 +11,7 @@
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/guards/dynamism.h"
+#include "torch/guards/wrapper_guard.h"
 #include "torch/tracing/session.h"
 
 namespace stator {
@@ -222,7 +223,12 @@ void note_offset_read(const at::Tensor& tensor) { *offset_read(tensor) = true; }
 
 void forget_offset_reads() { offset_reads().clear(); }
 
+static bool is_wrapper(PyObject* object) {
+  return THPVariable_Unpack(object).unsafeGetTensorImpl()->is_python_dispatch();
+}
+
 std::unique_ptr<TensorGuard> make_tensor_guard(PyObject* object) {
+  if (is_wrapper(object)) return make_wrapper_guard(object);
   return can_be_guarded(object) ? std::make_unique<StaticGuard>(object) : nullptr;
 }
 

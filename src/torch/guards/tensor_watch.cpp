@@ -66,6 +66,7 @@ const AutogradMeta* autograd_meta(const c10::TensorImpl* impl) {
 const c10::TensorImpl* impl_of(PyObject* object) { return THPVariable_Unpack(object).unsafeGetTensorImpl(); }
 
 bool can_compare(const c10::TensorImpl* impl) {
+  if (impl->is_python_dispatch()) return false;  // it is what its parts are
   return impl->dim() <= static_cast<int64_t>(kInlineDims) && autograd_meta(impl) == impl->autograd_meta();
 }
 

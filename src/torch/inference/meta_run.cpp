@@ -20,6 +20,16 @@
 
 namespace stator {
 
+c10::IValue without_symbols(const c10::IValue& argument) {
+  if (const auto number = argument.isSymInt() || argument.isSymFloat() ? to_number(argument) : std::nullopt)
+    return number->is_real ? c10::IValue(number->specialize()) : c10::IValue(number->integer.specialize());
+  if (!argument.isSymIntList()) return argument;
+  c10::List<int64_t> numbers;
+  for (const c10::IValue& element : argument.toListRef())
+    numbers.push_back(element.isInt() ? element.toInt() : to_size(element.toSymInt()).specialize());
+  return numbers;
+}
+
 namespace {
 
 at::Tensor make_twin(const at::Tensor& tensor, bool gradients) {
@@ -44,17 +54,6 @@ at::Tensor make_twin(const at::Tensor& tensor, bool gradients) {
     }
   }
   return twin;
-}
-
-// Meta kernels want numbers: symbols are fixed to what they are in this capture.
-c10::IValue fixed(const c10::IValue& argument) {
-  if (const auto number = argument.isSymInt() || argument.isSymFloat() ? to_number(argument) : std::nullopt)
-    return number->is_real ? c10::IValue(number->specialize()) : c10::IValue(number->integer.specialize());
-  if (!argument.isSymIntList()) return argument;
-  c10::List<int64_t> numbers;
-  for (const c10::IValue& element : argument.toListRef())
-    numbers.push_back(element.isInt() ? element.toInt() : to_size(element.toSymInt()).specialize());
-  return numbers;
 }
 
 // The type that TensorIterator converts these operands to.
@@ -88,16 +87,17 @@ void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> argumen
       stack.emplace_back(c10::Device(c10::kMeta));
       continue;
     }
-    stack.push_back(twins.replace(fixed(arguments[i]), i, [&](const at::Tensor& tensor) -> at::Tensor {
-      const bool scalar = tensor.dim() == 0 && tensor.device().is_cpu() && !device.is_cpu();
-      if (scalar) return at::zeros({}, tensor.options());
-      at::Tensor twin = make_twin(tensor, gradients);
-      if (copies && is_copied(tensor, computed)) {
-        const std::vector<int64_t> strides = at::infer_dense_strides(tensor.sizes(), tensor.strides());
-        twin.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), strides);
-      }
-      return twin;
-    }));
+    stack.push_back(
+        twins.replace(without_symbols(arguments[i]), i, [&](const at::Tensor& tensor) -> at::Tensor {
+          const bool scalar = tensor.dim() == 0 && tensor.device().is_cpu() && !device.is_cpu();
+          if (scalar) return at::zeros({}, tensor.options());
+          at::Tensor twin = make_twin(tensor, gradients);
+          if (copies && is_copied(tensor, computed)) {
+            const std::vector<int64_t> strides = at::infer_dense_strides(tensor.sizes(), tensor.strides());
+            twin.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), strides);
+          }
+          return twin;
+        }));
   }
   if (twins.empty()) {
     for (size_t i = 0; i < arguments.size(); ++i) {

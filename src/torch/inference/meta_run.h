@@ -8,6 +8,9 @@
 
 namespace stator {
 
+// An argument for code that wants numbers: symbols are fixed to what they are in this capture.
+c10::IValue without_symbols(const c10::IValue& argument);
+
 // Calls torch's own C++ meta kernel directly. Precondition: info.meta_kernel. Histories are not part of it.
 void run_hidden_meta(const OperatorInfo& info, std::span<const c10::IValue> arguments, Inference& result);
 

@@ -19,6 +19,16 @@ namespace {
 
 bool is_base(PyObject* callable) { return callable == THPVariableClass; }
 
+// A class of the program's that adds nothing to how torch.Tensor makes its instances.
+bool is_plain_subclass(PyObject* callable) {
+  if (!PyType_Check(callable)) return false;
+  const auto* type = reinterpret_cast<PyTypeObject*>(callable);
+  const auto* base = reinterpret_cast<PyTypeObject*>(THPVariableClass);
+  return type != base && Py_TYPE(callable) == Py_TYPE(THPVariableClass) &&
+         PyType_IsSubtype(const_cast<PyTypeObject*>(type), const_cast<PyTypeObject*>(base)) &&
+         type->tp_new == base->tp_new && type->tp_init == base->tp_init;
+}
+
 // torch.FloatTensor, but not torch.cuda.FloatTensor or torch.sparse.FloatTensor.
 bool is_typed(PyObject* callable) {
   if (std::string_view(Py_TYPE(callable)->tp_name) != "torch.tensortype") return false;
@@ -41,6 +51,7 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
   // The view is an operator like any other; whatever is wrong with the call is torch's to say.
   if (count == 1 && names == nullptr && THPVariable_Check(arguments[0]))
     return PyObject_Vectorcall(original, arguments, 1, nullptr);
+  if (is_plain_subclass(original)) return refuse("a class of tensors is called with something else than one");
   const bool from_list = count == 1 && is_plain_list(arguments[0]);
   if (from_list && has_unseen_tensors(arguments[0])) return nullptr;
   const bool from_sizes = count > 0 && std::all_of(arguments, arguments + count,
@@ -95,7 +106,7 @@ void prepare_legacy_tensors() {
 }
 
 Ref<> makes_legacy_tensor(PyObject* callable) {
-  if (!is_base(callable) && !is_typed(callable)) return {};
+  if (!is_base(callable) && !is_typed(callable) && !is_plain_subclass(callable)) return {};
   return Ref<>::steal(PyCFunction_New(&instead, callable));
 }
 

@@ -16,6 +16,7 @@
 #include "torch/replacements/seeds.h"
 #include "torch/replacements/tensor_data.h"
 #include "torch/replacements/transforms.h"
+#include "torch/replacements/wrapper_class.h"
 
 namespace stator {
 namespace {
@@ -50,6 +51,7 @@ constexpr Replacement kReplacements[] = {
     {Of::nothing, nullptr, changes_default_device, CallKind::modes},
     {Of::others, makes_new_tensor, is_new_tensor, CallKind::values},
     {Of::others, makes_legacy_tensor, is_legacy_tensor, CallKind::values, prepare_legacy_tensors},
+    {Of::others, makes_wrapper_tensor, is_wrapper_maker, CallKind::tensor},
     {Of::others, makes_known_list, is_known_list, CallKind::tensor},
     {Of::others, queries_input, is_input_query, CallKind::tensor},
     {Of::others, makes_from_data, is_data_constructor, CallKind::values},

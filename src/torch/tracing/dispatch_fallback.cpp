@@ -11,6 +11,7 @@
 #include "torch/inference/constant_predicates.h"
 #include "torch/inference/eager_error_probe.h"
 #include "torch/inference/inference.h"
+#include "torch/inference/rules/layout.h"
 #include "torch/operators/custom_forward_checks.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/tensors_in.h"
@@ -22,6 +23,7 @@
 #include "torch/tracing/recorder.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
+#include "torch/tracing/wrapper_tensors.h"
 
 namespace stator {
 
@@ -29,7 +31,7 @@ namespace {
 
 using Stack = torch::jit::Stack;
 
-enum class Arrival : uint8_t { ordinary, wrapped };
+enum class Arrival : uint8_t { ordinary, wrapped, subclass };
 
 // Tensors that the session cannot stand for raise a break. Wrappers arrive here only when their transform has
 // ended (inside of it our key is off), and torch knows what to make of them.
@@ -41,7 +43,10 @@ Arrival check_arguments(Session& session, std::span<const c10::IValue> arguments
       const auto keys = tensor.key_set();
       if (is_wrapper(tensor)) arrival = Arrival::wrapped;
       if (keys.has(c10::DispatchKey::Python)) {
-        raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
+        if (!session.wrappers)
+          raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
+        arrival = Arrival::subclass;
+        return;
       }
       if (tensor.layout() != c10::kStrided || tensor.is_nested()) {
         raise_break(BreakCode::kTensorLayout, "a tensor whose layout is not strided");
@@ -139,10 +144,10 @@ int64_t elements(const TensorMeta& meta) {
   return count;
 }
 
-// Compilers make a graph functional first, and torch's own way to do so (AOT autograd) knows three kinds of
+// Compilers make a graph functional first, and torch's own way to do so (AOT autograd) knows four kinds of
 // writes that it cannot express: one that resizes an input, one to a list of no tensors, as fused
-// optimizers have for the state that they do not keep, and one by an operator that has no kernel for fake
-// tensors.
+// optimizers have for the state that they do not keep, one by an operator that has no kernel for fake
+// tensors, and one to an `out` that lies otherwise in memory than a new result would.
 void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<const c10::IValue> arguments,
                           const Inference& inference) {
   const auto has_kernel = [&](c10::DispatchKey key) { return info.handle.hasKernelForDispatchKey(key); };
@@ -164,9 +169,16 @@ void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<
   }
   for (const OutputSpec& spec : inference.changed) check_size(spec);
   for (size_t i = 0; i < arguments.size() && i < 64; i++) {
-    if ((info.written >> i & 1) != 0 && arguments[i].isTensorList() && arguments[i].toTensorList().empty())
+    if ((info.written >> i & 1) == 0) continue;
+    if (arguments[i].isTensorList() && arguments[i].toTensorList().empty())
       raise_break(BreakCode::kUnsupportedOperator,
                   info.name + " writes to an empty list of tensors, which compilers refuse");
+    if (!info.handle.schema().arguments()[i].kwarg_only()) continue;
+    for_each_tensor(arguments[i], [&](const at::Tensor& out) {
+      if (out.defined() && !is_contiguous(meta_of(out)))
+        raise_break(BreakCode::kUnsupportedOperator,
+                    info.name + " writes to `out` in another order of memory, which compilers do not keep");
+    });
   }
 }
 
@@ -193,6 +205,7 @@ void capture(Session& session, const OperatorInfo& info, Stack* stack) {
     refuse_for_compilers(session, info, arguments, inference);
   const bool is_of_capture = session.ends_before_refusal != nullptr;  // other traces go to no compiler
   if (recorded && is_of_capture && !session.changes_tensors) refuse_masked_gradient(info, arguments);
+  if (recorded && info.written != 0 && session.wrappers) session.wrappers->check_parts(info, arguments);
   if (session.following != 0 && session.following == session.unrecorded)
     check_followed(session, info, arguments, inference);
   ir::ValueId value = ir::ValueId::kNone;
@@ -295,7 +308,12 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
   std::optional<c10::impl::ExcludeDispatchKeyGuard> without_autocast;
   if (session->below_autocast) without_autocast.emplace(c10::autocast_dispatch_keyset);
   try {
-    if (check_arguments(*session, arguments) == Arrival::wrapped) return pass_on(info, keys, stack);
+    const Arrival arrival = check_arguments(*session, arguments);
+    if (arrival == Arrival::wrapped) return pass_on(info, keys, stack);
+    if (arrival == Arrival::subclass) {
+      return info.kind == OperatorKind::query ? session->wrappers->answer(info, stack)
+                                              : session->wrappers->capture(info, stack);
+    }
     if (session->has_last_read && info.kind != OperatorKind::query)
       raise_break(BreakCode::kDataDependentOperator, "an operator behind the last one of a segment");
     switch (info.kind) {

@@ -10,8 +10,10 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_set>
 
 #include "capture/guards/dynamism.h"
+#include "core/ir/effects.h"
 #include "torch/domain/error_paths.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
@@ -19,6 +21,7 @@
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/data_parallel.h"
 #include "torch/tracing/tracer.h"
+#include "torch/tracing/wrapper_tensors.h"
 
 namespace stator {
 
@@ -152,6 +155,15 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
                                uint64_t varying) {
   auto [found, is_new] = lifted_.try_emplace(real.unsafeGetTensorImpl(), inputs.size());
   if (!is_new) return inputs[found->second];
+  if (is_wrapper_tensor(real)) {
+    lifted_.erase(found);
+    if (!wrappers) raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
+    wrappers->require_sizes(real);
+    lifted_.emplace(real.unsafeGetTensorImpl(), inputs.size());
+    Lifted& lifted = add_input(real, name, source, 0);
+    wrappers->add_input(real, lifted.value);
+    return lifted;
+  }
   if (is_wrapper(real)) {
     lifted_.erase(found);
     raise_break(BreakCode::kHigherOrderOperator, "a tensor of a transform is used after it");
@@ -168,13 +180,21 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
     lifted_.erase(found);
     raise_break(BreakCode::kTensorLayout, "a quantized tensor");
   }
+  return add_input(real, name, source, varying);
+}
+
+Session::Lifted& Session::add_input(const at::Tensor& real, const std::string& name,
+                                    const std::string& source, uint64_t varying) {
   std::string text = source;
   if (text.empty() && source_of) text = source_of(real).value_or("");
   const std::string input_name = name.empty() ? "lifted_" + std::to_string(inputs.size()) : name;
   std::vector<shape::Dim> dims;
   const TensorMeta meta = varying ? symbolic_meta(graph.shapes(), real, text, varying) : meta_of(real);
   ir::ValueSpec spec = value_spec(meta, real.requires_grad(), dims);
-  const auto [sharing, alone] = storages_.try_emplace(real.storage().unsafeGetStorageImpl(), inputs.size());
+  // What one of a subclass is made of has memory, itself it has none.
+  const auto [sharing, alone] =
+      is_wrapper_tensor(real) ? std::pair(storages_.end(), true)
+                              : storages_.try_emplace(real.storage().unsafeGetStorageImpl(), inputs.size());
   const bool shared = !alone;
   if (shared) spec.alias = ir::Alias::shares(inputs[sharing->second].input);
   const ir::ValueId value = graph.add_input(input_name, text.empty() ? input_name : text, spec);
@@ -183,6 +203,12 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   if (varying) inputs.back().meta = meta;
   if (!data_parallel && real.requires_grad() && real.is_leaf()) data_parallel = active_data_parallel();
   return inputs.back();
+}
+
+at::Tensor Session::wrapper_input(const at::Tensor& real, const std::string& name,
+                                  const std::string& source) {
+  Lifted& lifted = lift(real, name, source);
+  return lifted.tracer = wrappers->stand_in_of(real);
 }
 
 at::Tensor Session::input(const at::Tensor& real, const std::string& name, const std::string& source,
@@ -199,7 +225,11 @@ at::Tensor Session::input(const at::Tensor& real, const std::string& name, const
 ir::ValueId Session::value_of(const at::Tensor& tensor) {
   if (Tracer* tracer = as_tracer(tensor)) {
     if (tracer->identity().session != id_) raise_break(BreakCode::kThread, "a tensor of another capture");
+    if (tracer->identity().value == UINT32_MAX && wrappers && unrecorded == 0) wrappers->record_part(tensor);
     return ir::ValueId{tracer->identity().value};
+  }
+  if (is_wrapper_tensor(tensor) && wrappers) {
+    if (const auto known = wrappers->value_of(tensor)) return *known;
   }
   return lift(tensor).value;
 }
@@ -414,6 +444,26 @@ ir::ValueId Session::output_value(const SymNumber& number) {
   return graph.outputs(node)[0];
 }
 
+// Whether a node writes to memory of an input.
+static bool writes_to_input(const ir::Graph& graph) {
+  std::unordered_set<uint32_t> inputs;
+  for (const ir::Input& input : graph.inputs()) inputs.insert(index(input.value));
+  const auto is_of_input = [&](ir::ValueId id) {
+    const ir::Value& value = graph.value(id);
+    return inputs.count(value.storage == ir::ValueId::kNone ? index(id) : index(value.storage)) != 0;
+  };
+  bool found = false;
+  for (const ir::Node& node : graph.nodes()) {
+    const ir::Effects effects = ir::effects_of(graph, node);
+    const auto operands = graph.operands(node);
+    for (size_t i = 0; i < operands.size(); i++) {
+      if (effects.writes_argument(i))
+        graph.for_each_value(operands[i], [&](ir::ValueId id) { found |= is_of_input(id); });
+    }
+  }
+  return found;
+}
+
 void Session::finish(std::span<const ir::ValueId> outputs) {
   record_modes();
   // Every run leaves autocast and inference mode by itself; one that was compiled knows no others, either.
@@ -425,6 +475,8 @@ void Session::finish(std::span<const ir::ValueId> outputs) {
     note_break(BreakCode::kUnsupportedMode, "it is still set when the function returns");
   if (under_unsupported_mode())
     note_break(BreakCode::kUnsupportedMode, "a transform is still open when the function returns");
+  if (wrappers && !changes_tensors && wrappers->any() && writes_to_input(graph))
+    note_break(BreakCode::kTensorSubclass, "an argument is written, and memory of a subclass may be shared");
   if (region_modes_)
     note_break(BreakCode::kHigherOrderOperator, "torch.utils.checkpoint of code that raises");
   if (has_open_body(*this))

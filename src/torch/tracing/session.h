@@ -21,6 +21,7 @@
 namespace stator {
 
 class Tracer;
+class WrapperTensors;
 
 // Where the shapes of an operator's outputs came from.
 struct ShapeCounters {
@@ -83,6 +84,8 @@ class Session {
 
   // The value of any tensor that reaches the fallback; real ones become inputs of the graph.
   ir::ValueId value_of(const at::Tensor& tensor);
+  // A graph input for a tensor whose class has a `__torch_dispatch__`, and what stands for it.
+  at::Tensor wrapper_input(const at::Tensor& real, const std::string& name, const std::string& source);
   // After an in-place operator: later uses of the tensor mean this value.
   void move_value(const at::Tensor& tensor, ir::ValueId value);
   // Records `.data`: the same memory without the history.
@@ -154,6 +157,8 @@ class Session {
   std::function<bool(PyObject* tensor, PyObject* name, PyObject* value)> make_write;
   // Operators arrive behind autocast: what it made of them is what runs.
   bool below_autocast = false;
+  // Tensors whose class has a `__torch_dispatch__`; null where the backend takes none.
+  std::unique_ptr<WrapperTensors> wrappers;
   // Whether nodes may change what tensors that existed before are (requires_grad, data).
   bool changes_tensors = false;
   // Above zero while a composite kernel is re-run only to learn shapes: nothing is recorded.
@@ -168,6 +173,9 @@ class Session {
   LineId line() const { return place_ != nullptr ? place_->line() : LineId::kNone; }
 
  private:
+  Lifted& add_input(const at::Tensor& real, const std::string& name, const std::string& source,
+                    uint64_t varying);
+
   LastingEffects lasting_{graph};
   bool may_refuse_ = false;  // an operator that a handler of the program's stands around
   uint64_t id_;

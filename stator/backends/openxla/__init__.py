@@ -6,10 +6,11 @@ What is loaded here must not import torch or jaxlib: both are optional, the back
 import logging
 from typing import Any
 
-from stator.backends.registry import register_backend, register_experimental_backend
+from stator.backends.registry import register_backend
+from stator.backends.traits import Traits
 
 
-@register_backend
+@register_backend(traits=Traits(takes_wrappers=False))
 def openxla(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
     """Forward and backward compiled by XLA, through torch's AOT autograd."""
     from stator.backends.openxla.compiler import compile_graph
@@ -17,7 +18,7 @@ def openxla(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
     return compile_graph(gm, example_inputs, **options)
 
 
-@register_experimental_backend
+@register_backend(tags=("experimental",), traits=Traits(takes_wrappers=False))
 def openxla_eval(gm: Any, example_inputs: list[Any], **options: Any) -> Any:
     """Inference: one program for the forward. Where gradients are asked for, it is as `openxla`."""
     from stator.backends.openxla.compiler import compile_graph

@@ -45,7 +45,61 @@ bool lu_solve(const Call& call, Answer& answer) {
   return true;
 }
 
+bool is_square(const TensorMeta& self) {
+  const int64_t rank = self.dim();
+  return rank >= 2 && self.device.is_cpu() && self.sizes[rank - 1] == self.sizes[rank - 2] &&
+         (self.dtype == c10::kFloat || self.dtype == c10::kDouble);
+}
+
+Sizes without_last(const TensorMeta& self, size_t count) {
+  return {self.sizes.begin(), self.sizes.end() - static_cast<int64_t>(count)};
+}
+
+// Like the matrices, as LAPACK leaves them.
+TensorMeta columns_like(const TensorMeta& self) {
+  return fresh_like(self, self.sizes, column_strides(self.sizes));
+}
+
+// linalg_inv_ex(A, check_errors), linalg_cholesky_ex(self, upper, check_errors): the matrices and whether it
+// went well.
+bool matrix_and_info(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (!is_square(self)) return false;
+  answer.fresh(columns_like(self));
+  answer.fresh(fresh_meta(without_last(self, 2), c10::kInt, self.device));
+  return true;
+}
+
+// _linalg_eigh(A, UPLO, compute_v)
+bool symmetric_eigen(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (!is_square(self)) return false;
+  answer.fresh(fresh_meta(without_last(self, 1), self.dtype, self.device));
+  answer.fresh(call.boolean(2) ? columns_like(self) : fresh_meta({0}, self.dtype, self.device));
+  return true;
+}
+
+// _linalg_det(A): the determinant and the factors that it comes of; _linalg_slogdet: its sign and logarithm.
+template <int kNumbers>
+bool determinant(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (!is_square(self)) return false;
+  for (int i = 0; i < kNumbers; i++) answer.fresh(fresh_meta(without_last(self, 2), self.dtype, self.device));
+  answer.fresh(columns_like(self));
+  answer.fresh(fresh_meta(without_last(self, 1), c10::kInt, self.device));
+  return true;
+}
+
+// _linalg_check_errors(info, api_name, *, is_matrix)
+bool nothing(const Call&, Answer&) { return true; }
+
 constexpr RuleEntry kRules[] = {
+    {"aten::linalg_inv_ex", matrix_and_info},
+    {"aten::linalg_cholesky_ex", matrix_and_info},
+    {"aten::_linalg_eigh", symmetric_eigen},
+    {"aten::_linalg_det", determinant<1>},
+    {"aten::_linalg_slogdet", determinant<2>},
+    {"aten::_linalg_check_errors", nothing},
     {"aten::linalg_eig", eigen},
     {"aten::linalg_lu_solve", lu_solve},
 };

@@ -42,6 +42,31 @@ bool gather(const Call& call, Answer& answer) {
   return answer_result(call, answer, fresh_meta(index.sizes, self.dtype, self.device));
 }
 
+// take_along_dim(self, indices, dim)
+bool take_along_dim(const Call& call, Answer& answer) {
+  const TensorMeta &self = call.tensor(0), &index = call.tensor(1);
+  if (!call.has(2) || index.dtype != ScalarType::Long || self.dim() == 0 || self.dim() != index.dim())
+    return false;
+  int64_t dim = call.integer(2);
+  if (!wrap_dim(dim, self.dim()) || !is_contiguous(self) || !is_contiguous(index)) return false;
+  Sizes sizes = index.sizes, other = self.sizes;
+  other[dim] = sizes[dim];
+  if (!broadcast(sizes, other)) return false;
+  return answer_result(call, answer, fresh_meta(sizes, self.dtype, self.device));
+}
+
+// multinomial(self, num_samples, replacement, *, generator)
+bool multinomial(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  const Size count = call.size(1);
+  if (!c10::isFloatingType(self.dtype) || self.dim() < 1 || self.dim() > 2 || count < Size(1)) return false;
+  if (!call.boolean(2) && count > self.sizes[self.dim() - 1]) return false;
+  Sizes sizes = self.sizes;
+  sizes[self.dim() - 1] = count;
+  answer.fresh(fresh_meta(sizes, ScalarType::Long, self.device));
+  return true;
+}
+
 // scatter(self, dim, index, src or value, …) and its kin
 bool scatter(const Call& call, Answer& answer) {
   const TensorMeta &self = call.tensor(0), &index = call.tensor(2);
@@ -191,6 +216,8 @@ constexpr RuleEntry kRules[] = {
     {"aten::embedding", embedding},
     {"aten::index_select", index_select},
     {"aten::index_select.out", index_select},
+    {"aten::take_along_dim", take_along_dim},
+    {"aten::multinomial", multinomial},
     {"aten::gather", gather},
     {"aten::gather.out", gather},
     {"aten::scatter.src", scatter},

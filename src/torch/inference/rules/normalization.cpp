@@ -32,6 +32,16 @@ bool layer_norm(const Call& call, Answer& answer) {
   return true;
 }
 
+// rms_norm(input, normalized_shape, weight, eps): products of the input where no kernel does it at once.
+bool rms_norm(const Call& call, Answer& answer) {
+  const TensorMeta& input = call.tensor(0);
+  const bool keeps_dtype = input.dtype == c10::kFloat || input.dtype == c10::kDouble;
+  if (!keeps_dtype || !input.device.is_cpu() || !is_contiguous(input) || numel(input) == 0) return false;
+  if (call.has(2) && (call.tensor(2).dtype != input.dtype || call.tensor(2).sizes != call.sizes(1)))
+    return false;
+  return layer_norm(call, answer);
+}
+
 bool native_layer_norm(const Call& call, Answer& answer) {
   if (!layer_norm(call, answer)) return false;
   const TensorMeta& input = call.tensor(0);
@@ -245,6 +255,7 @@ bool native_dropout_backward(const Call& call, Answer& answer) {
 
 constexpr RuleEntry kRules[] = {
     {"aten::layer_norm", layer_norm},
+    {"aten::rms_norm", rms_norm},
     {"aten::native_layer_norm", native_layer_norm},
     {"aten::native_layer_norm_backward", native_layer_norm_backward},
     {"aten::_fused_rms_norm", fused_rms_norm},

@@ -185,7 +185,74 @@ bool scan_floating(const Call& call, Answer& answer) {
   return answer_result(call, answer, fresh_meta(self.sizes, to_float(self.dtype), self.device));
 }
 
+// kthvalue(self, k, dim, keepdim)
+bool kth_value(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  int64_t dim = call.integer(2);
+  if (c10::isComplexType(self.dtype) || self.dim() == 0 || !has_elements(call) || !wrap_dim(dim, self.dim()))
+    return false;
+  const Size k = call.size(1);
+  if (k < Size(1) || k > self.sizes[dim]) return false;
+  Sizes sizes;
+  if (!reduced(self, {Size(dim)}, call.boolean(3), sizes)) return false;
+  answer.fresh(fresh_meta(sizes, self.dtype, self.device));
+  answer.fresh(fresh_meta(sizes, ScalarType::Long, self.device));
+  return true;
+}
+
+// cummax(self, dim): values and indices.
+bool extremum_scan(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  int64_t dim = call.integer(1);
+  if (c10::isComplexType(self.dtype) || !wrap_dim(dim, self.dim())) return false;
+  answer.fresh(fresh_meta(self.sizes, self.dtype, self.device));
+  answer.fresh(fresh_meta(self.sizes, ScalarType::Long, self.device));
+  return true;
+}
+
+// norm.ScalarOpt_dim(self, p, dim, keepdim)
+bool norm(const Call& call, Answer& answer) {
+  const auto dtype = call.tensor(0).dtype;
+  if (!c10::isFloatingType(dtype) || !has_elements(call)) return false;
+  return answer_reduction(call, answer, call.sizes(2), call.boolean(3), dtype);
+}
+
+// What a loss makes of one number a sample: these, or their mean or sum.
+constexpr int64_t kNoReduction = 0;
+
+// nll_loss_forward(self, target, weight, reduction, ignore_index)
+bool nll_loss(const Call& call, Answer& answer) {
+  const TensorMeta &self = call.tensor(0), &target = call.tensor(1);
+  if (!c10::isFloatingType(self.dtype) || self.dim() < 1 || self.dim() > 2 || target.dim() != self.dim() - 1)
+    return false;
+  if (target.dtype != ScalarType::Long || (target.dim() == 1 && !(target.sizes[0] == self.sizes[0])))
+    return false;
+  if (call.has(2) && (call.tensor(2).dim() != 1 || !(call.tensor(2).sizes[0] == self.sizes[self.dim() - 1])))
+    return false;
+  const bool each = call.integer(3) == kNoReduction;
+  answer.fresh(fresh_meta(each ? target.sizes : Sizes{}, self.dtype, self.device));
+  answer.fresh(fresh_meta({}, self.dtype, self.device));
+  return true;
+}
+
+// multi_margin_loss(self, target, p, margin, weight, reduction)
+bool multi_margin_loss(const Call& call, Answer& answer) {
+  const TensorMeta &self = call.tensor(0), &target = call.tensor(1);
+  if (!c10::isFloatingType(self.dtype) || self.dim() != 2 || target.dim() != 1 || call.has(4)) return false;
+  if (target.dtype != ScalarType::Long || !(target.sizes[0] == self.sizes[0]) || !has_elements(call))
+    return false;
+  const bool each = call.integer(5) == kNoReduction;
+  answer.fresh(fresh_meta(each ? target.sizes : Sizes{}, self.dtype, self.device));
+  return true;
+}
+
 constexpr RuleEntry kRules[] = {
+    {"aten::kthvalue", kth_value},
+    {"aten::cummax", extremum_scan},
+    {"aten::cummin", extremum_scan},
+    {"aten::norm.ScalarOpt_dim", norm},
+    {"aten::nll_loss_forward", nll_loss},
+    {"aten::multi_margin_loss", multi_margin_loss},
     {"aten::sum", sum_all},
     {"aten::sum.dim_IntList", sum_dims},
     {"aten::sum.IntList_out", sum_dims},

@@ -57,7 +57,19 @@ bool resized_either_way(const Call& call, Answer& answer) {
   return answer_resized(call, answer, target);
 }
 
+// grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners) of images
+bool sampled_at_grid(const Call& call, Answer& answer) {
+  const TensorMeta &input = call.tensor(0), &grid = call.tensor(1);
+  if (!c10::isFloatingType(input.dtype) || grid.dtype != input.dtype || !input.device.is_cpu()) return false;
+  if (input.dim() != 4 || grid.dim() != 4 || !is_contiguous(input) || numel(input) == 0) return false;
+  if (!(grid.sizes[3] == Size(2)) || !(grid.sizes[0] == input.sizes[0])) return false;
+  const Sizes sizes{input.sizes[0], input.sizes[1], grid.sizes[1], grid.sizes[2]};
+  return answer_result(call, answer, fresh_meta(sizes, input.dtype, input.device));
+}
+
 constexpr RuleEntry kRules[] = {
+    {"aten::grid_sampler", sampled_at_grid},
+    {"aten::grid_sampler_2d", sampled_at_grid},
     {"aten::upsample_nearest1d", resized<1>},
     {"aten::upsample_nearest1d.vec", resized_either_way<1, 2>},
     {"aten::upsample_nearest2d", resized<2>},

@@ -110,10 +110,22 @@ bool clamp(const Call& call, Answer& answer) {
   return !c10::isComplexType(dtype) && answer_pointwise(call, answer, {0}, dtype);
 }
 
+// glu(self, dim): two halves become one.
+bool gated(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  int64_t dim = call.integer(1);
+  if (!c10::isFloatingType(self.dtype) || self.dim() == 0 || !wrap_dim(dim, self.dim())) return false;
+  if (self.sizes[dim].is_symbolic() || self.sizes[dim].hint() % 2 != 0 || !is_contiguous(self)) return false;
+  Sizes sizes = self.sizes;
+  sizes[dim] = self.sizes[dim].hint() / 2;
+  return answer_result(call, answer, fresh_meta(sizes, self.dtype, self.device));
+}
+
 #define STATOR_FORMS(name, rule) \
   {name, rule}, {name "_", rule}, { name ".out", rule }
 
 constexpr RuleEntry kRules[] = {
+    {"aten::glu", gated},
     STATOR_FORMS("aten::neg", no_bool),
     STATOR_FORMS("aten::negative", no_bool),
     STATOR_FORMS("aten::abs", absolute),
