@@ -15,8 +15,15 @@ import torch
 from stator.fx.values import memory_of
 
 
+class NotMadeAgain(Exception):
+    """Results share memory, and what shares it cannot be made of what a program returns."""
+
+
 def returning_bases(gm: GraphModule) -> "SharedResults | None":
-    """Changes the graph so that it returns the bases of results that share memory; None if none do."""
+    """Changes the graph so that it returns the bases of results that share memory; None if none do.
+
+    Raises NotMadeAgain.
+    """
     results = list(gm.graph.output_node().args[0])  # type: ignore[arg-type]
     sharing: defaultdict[int, set[Node]] = defaultdict(set)
     for result in results:
@@ -27,14 +34,19 @@ def returning_bases(gm: GraphModule) -> "SharedResults | None":
     if not shared:
         return None
     owners: dict[int, Node] = {}
+    changing: set[int] = set()
     for node in gm.graph.nodes:
         memory = _memory(node)
-        if node.op in ("placeholder", "get_attr") or _changes_shape(node):
+        if node.op in ("placeholder", "get_attr"):
             shared -= {memory}  # AOT autograd knows views of inputs
         elif memory is not None:
             owners.setdefault(memory, node)
+            if _changes_shape(node):
+                changing.add(memory)
     made = SharedResults(results, {memory: owners[memory] for memory in shared})
-    if not shared or not all(map(_can_be_made_again, made.steps)):
+    if shared & changing or not all(map(_can_be_made_again, made.steps)):
+        raise NotMadeAgain
+    if not shared:
         return None
     gm.graph.output_node().args = (tuple(made.computed),)
     gm.recompile()

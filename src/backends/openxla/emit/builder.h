@@ -38,6 +38,7 @@ bool is_integer(DType dtype);  // bool is none
 bool is_signed(DType dtype);
 DType real_part_of(DType dtype);        // c64 -> f32; others unchanged
 DType accumulation_type(DType dtype);   // f32 for the 16-bit floats; others unchanged
+int64_t bytes_of(DType dtype);          // of one element
 std::string element_text(DType dtype);  // throws Unsupported for types that XLA does not have
 
 enum class Compare { kEq, kNe, kLt, kLe, kGt, kGe };

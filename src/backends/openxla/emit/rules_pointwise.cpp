@@ -133,8 +133,8 @@ Outputs convert_element_type(const Call& c) { return {c.b.convert(c.tensor("a"),
 
 Outputs view_dtype(const Call& c) {
   const Tensor x = c.tensor("self");
-  if (x.dims != c.result_dims() || is_complex(x.dtype) || is_complex(c.result_dtype()) ||
-      x.dtype == DType::kBool || c.result_dtype() == DType::kBool)
+  if (x.dims != c.result_dims() || bytes_of(x.dtype) != bytes_of(c.result_dtype()) || is_complex(x.dtype) ||
+      is_complex(c.result_dtype()) || x.dtype == DType::kBool || c.result_dtype() == DType::kBool)
     throw Unsupported{"a view as elements of another size"};
   return {c.b.bitcast(x, c.result_dtype())};
 }

@@ -34,13 +34,19 @@ bool answer_binary(const Call& call, Answer& answer, ScalarType dtype) {
 
 bool arithmetic(const Call& call, Answer& answer) { return answer_binary(call, answer, promoted(call)); }
 
-bool subtraction(const Call& call, Answer& answer) {
+bool is_subtractable(const Call& call) {
   if (call.tensor(0).dtype == ScalarType::Bool) return false;
-  if (second_is_tensor(call) ? call.tensor(1).dtype == ScalarType::Bool
-                             : call.number_kind(1) == NumberKind::boolean) {
-    return false;
-  }
-  return arithmetic(call, answer);
+  return second_is_tensor(call) ? call.tensor(1).dtype != ScalarType::Bool
+                                : call.number_kind(1) != NumberKind::boolean;
+}
+
+bool subtraction(const Call& call, Answer& answer) {
+  return is_subtractable(call) && arithmetic(call, answer);
+}
+
+// rsub(self, other): other - self, whose layout is that of other where the two tell nothing else.
+bool reversed_subtraction(const Call& call, Answer& answer) {
+  return is_subtractable(call) && answer_pointwise(call, answer, {1, 0}, promoted(call));
 }
 
 bool real_arithmetic(const Call& call, Answer& answer) {
@@ -234,7 +240,7 @@ constexpr RuleEntry kRules[] = {
     STATOR_SCALAR_FORMS("aten::add", arithmetic),
     STATOR_TENSOR_FORMS("aten::sub", subtraction),
     STATOR_SCALAR_FORMS("aten::sub", subtraction),
-    {"aten::rsub.Tensor", subtraction},
+    {"aten::rsub.Tensor", reversed_subtraction},
     {"aten::rsub.Scalar", subtraction},
     STATOR_TENSOR_FORMS("aten::mul", arithmetic),
     STATOR_SCALAR_FORMS("aten::mul", arithmetic),
