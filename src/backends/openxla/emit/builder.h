@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/ir/enums.h"
@@ -156,9 +157,14 @@ class Builder {
   void close(std::span<const Tensor> operands, std::string_view attributes, std::span<const Tensor> results);
   Tensor constant(DType dtype, const Dims& dims, const std::string& element);
 
+  // A power or an exponential is kept from what is computed of it: XLA would compute log(exp(x)) as x, and
+  // exp(x) * exp(y) as exp(x + y), also where exp(x) is infinite.
+  Tensor apart(const Tensor& x);
+
   Precision precision_;
   std::string text_;
-  std::vector<Tensor> required_;  // without dimensions
+  std::unordered_set<int> powers_;  // ids of such results
+  std::vector<Tensor> required_;    // without dimensions
   int next_ = 0;
 };
 
