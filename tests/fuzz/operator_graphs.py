@@ -90,8 +90,8 @@ def tensor(draw: random.Random, shape: tuple[int, ...], dtype: torch.dtype, plai
     elif dtype in WHOLE:
         made = torch.randint(-4, 9, wide, generator=generator).to(dtype)
         if not plain and made.numel() and draw.random() < 0.3:
-            limits = torch.iinfo(dtype)
-            made.view(-1)[draw.randrange(made.numel())] = draw.choice([limits.min, limits.max])
+            limits = torch.iinfo(dtype)  # eager code divides the smallest by -1 and dies
+            made.view(-1)[draw.randrange(made.numel())] = draw.choice([limits.min + 1, limits.max])
     else:
         made = torch.randn(wide, generator=generator, dtype=torch.float64).to(dtype)
         if not plain and made.numel() and draw.random() < 0.4:

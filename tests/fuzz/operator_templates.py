@@ -62,7 +62,7 @@ F.max_pool1d({t}[None], 2) ; F.max_pool2d({t}, 2) ; F.max_pool2d({t}, 2, return_
 F.max_pool2d({t}, 3, padding=1, stride=2) ; F.adaptive_max_pool1d({t}[None], 1) ; F.hardtanh({t}) ;
 F.relu6({t}) ; F.threshold({t}, {n}, {n}) ; F.leaky_relu({t}, 0.5) ; torch.heaviside({t}, {t}) ;
 torch.nan_to_num({t}) ; torch.nan_to_num({t}, 0.5, 3, -3) ; torch.frac({t}) ; torch.gcd({i}, {i}) ;
-torch.lcm({i}, {n} + {i}) ; {t}.view({T}) ; {t}.ne({t}).any() ; torch.equal({t}, {t}) * {t} ;
+torch.lcm({i}, {n} + {i}) ; {t}.view({F}) ; {t}.ne({t}).any() ; torch.equal({t}, {t}) * {t} ;
 torch.isclose({i}, {i}) ; torch.isin({t}, {t}) ; torch.triu({t}, 1) ; torch.rot90({t}) ;
 {t}.fill_diagonal_({n}) if 0 else {t} ; torch.where({t})[0] ; torch.nonzero({t}) ; torch.unique({i}) ;
 F.pixel_shuffle({t}, 2) ; F.channel_shuffle({t}, 2) ; F.unfold({t}, 2) ; torch.block_diag({t}, {t}) ;

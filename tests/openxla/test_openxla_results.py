@@ -285,6 +285,11 @@ def test_results_that_share_memory_and_change_their_shape() -> None:
     assert base.sum() == 8
 
 
+def test_an_argument_that_changes_its_shape() -> None:
+    """Its strides are those of its own memory, whatever those of its new contents are."""
+    check(lambda x: x.transpose_(0, 1).mul_(2), torch.randn(3, 8)[:, ::2], used=False)
+
+
 @pytest.mark.parametrize("program", [lambda x: x + 1, lambda x: x + torch.rand(2, 2)])
 def test_results_may_be_resized(program: Callable[..., Any]) -> None:
     compiled = stator.compile(program, backend="openxla_eval")

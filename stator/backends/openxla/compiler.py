@@ -21,8 +21,8 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: list[Any], **options
     without_unused = returning_unused(gm)
     try:
         shared = returning_bases(gm)
-    except NotMadeAgain:
-        log.warning("a graph runs outside XLA: it changes the shape of results that share memory")
+    except NotMadeAgain as reason:
+        log.warning("a graph runs outside XLA: %s", reason)
         return without_unused(gm.forward) if without_unused else gm.forward
     concrete = all(map(_is_concrete, example_inputs))
     compiled = _compile(gm, example_inputs) if concrete else BySizes(gm)

@@ -16,7 +16,7 @@ from stator.fx.values import memory_of
 
 
 class NotMadeAgain(Exception):
-    """Results share memory, and what shares it cannot be made of what a program returns."""
+    """What shares memory cannot be made of what a program returns: the message is why."""
 
 
 def returning_bases(gm: GraphModule) -> "SharedResults | None":
@@ -25,6 +25,11 @@ def returning_bases(gm: GraphModule) -> "SharedResults | None":
     Raises NotMadeAgain.
     """
     results = list(gm.graph.output_node().args[0])  # type: ignore[arg-type]
+    given = {_memory(node) for node in gm.graph.nodes if node.op in ("placeholder", "get_attr")}
+    changing = {_memory(node) for node in gm.graph.nodes if _changes_shape(node)}
+    if (given & changing) - {None}:
+        # AOT autograd would give it the strides of the result that holds its new contents.
+        raise NotMadeAgain("it changes the shape of an argument")
     sharing: defaultdict[int, set[Node]] = defaultdict(set)
     for result in results:
         memory = _memory(result)
@@ -33,19 +38,15 @@ def returning_bases(gm: GraphModule) -> "SharedResults | None":
     shared = {memory for memory, nodes in sharing.items() if len(nodes) > 1}
     if not shared:
         return None
+    shared -= given  # AOT autograd knows views of inputs
     owners: dict[int, Node] = {}
-    changing: set[int] = set()
     for node in gm.graph.nodes:
         memory = _memory(node)
-        if node.op in ("placeholder", "get_attr"):
-            shared -= {memory}  # AOT autograd knows views of inputs
-        elif memory is not None:
+        if memory is not None:
             owners.setdefault(memory, node)
-            if _changes_shape(node):
-                changing.add(memory)
     made = SharedResults(results, {memory: owners[memory] for memory in shared})
     if shared & changing or not all(map(_can_be_made_again, made.steps)):
-        raise NotMadeAgain
+        raise NotMadeAgain("it changes the shape of results that share memory")
     if not shared:
         return None
     gm.graph.output_node().args = (tuple(made.computed),)
