@@ -1,6 +1,7 @@
 """benchmarks/openxla.py: the models of `make models` through `openxla_eval` and `openxla`, beside others.
 
-    python benchmarks/openxla.py [--device cuda] [--beside native,inductor] [--no-training] [architecture ...]
+    python benchmarks/openxla.py [--device cuda] [--beside native,inductor] [--no-training] [--jobs 1]
+                                 [architecture ...]
 
 Forward in eval on each, within 1e-4 of eager; a training step with gradients on those marked for it. Compile
 time is that of the first call; run times are medians. Also the cost of a call of a tiny program. Exit status
@@ -10,6 +11,7 @@ time is that of the first call; run times are medians. Also the cost of a call o
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import copy
 import json
 import os
@@ -239,6 +241,7 @@ def main() -> int:
     parser.add_argument("--beside", type=lambda text: [name for name in text.split(",") if name], default=[])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--no-training", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1, help="architectures at once, which disturbs times")
     parser.add_argument("--limit", type=float, default=180, help="seconds for one architecture")
     parser.add_argument("--json", type=Path, default=RESULTS / "openxla.json")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)
@@ -250,9 +253,10 @@ def main() -> int:
     if unknown := set(options.names) - set(ARCHITECTURES):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     rows = []
-    for name in options.names or list(ARCHITECTURES):
-        rows.append(in_process(name, options))
-        print(json.dumps(rows[-1]), file=sys.stderr)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(lambda name: in_process(name, options), options.names or list(ARCHITECTURES)):
+            rows.append(row)
+            print(json.dumps(row), file=sys.stderr)
     fine = show(rows, options.beside)
     costs = call_cost()
     print(", ".join(f"{name}: {value:.1f}" for name, value in costs.items()))

@@ -1,5 +1,6 @@
 """Numbers at the edges of their types, and shapes at the edges of theirs, through XLA against eager."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -182,6 +183,22 @@ SPECIAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "negative powers": (
         lambda x, y: x**y,
         (torch.tensor([1, -1, 2, -3, 0]), torch.tensor([-1, -2, -1, -3, 1])),
+    ),
+    "booleans times what is not finite": (
+        lambda x, y: ((x > y) * y, (x > y).double() * y, (x > y) // 0.0, x.isnan().float() * x),
+        (torch.tensor([1.0, 2.0, math.nan, math.inf]), torch.tensor([math.inf, -math.inf, 1.0, math.nan])),
+    ),
+    "logarithms of powers that overflow": (
+        lambda x: (x.exp().log(), x.exp().log2(), x.exp() * x.neg().exp(), x.exp() / x.exp(), x.exp() ** 0.1),
+        (torch.tensor([1.0, 200.0, -200.0, 0.0]),),
+    ),
+    "logarithms of powers of the base": (
+        lambda x: ((2**x).log2().floor(), (2**x).half().log2().floor(), (2**x).exp2().log2()),
+        (torch.arange(1.0, 8.0),),
+    ),
+    "signs of zeros": (
+        lambda x: (1 / x.sign(), 1 / x.sgn(), 1 / -x, 1 / x.abs(), 1 / x.trunc()),
+        (torch.tensor([0.0, -0.0, 2.0, -3.0, math.inf]),),
     ),
     "half to even": (
         lambda x: (x.round(), x.round(decimals=1), x.round(decimals=-1)),

@@ -189,6 +189,11 @@ RAISING: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "elements of another type": (lambda x: x.index_put((torch.tensor([0]),), x[:1].double()), FLOATS),
     "an index of 32 bits": (lambda x: x.index_fill(0, torch.tensor([0]).int(), 1.0), FLOATS),
     "an index of floats": (lambda x: x.index_select(0, x - 1), FLOATS),
+    "activation of one complex number": (lambda x: F.gelu(x[0]), COMPLEX),
+    "bits of floats by an operator of Python's": (lambda x: x ^ x, FLOATS),
+    "entropy of complex numbers": (torch.special.entr, COMPLEX),
+    "a number that does not fit": (lambda x: x.masked_fill(x > 0, 300), BYTES),
+    "a divisor of 0": (lambda x: F.avg_pool2d(x.view(1, 1, 2), 1, divisor_override=0), FLOATS),
     "a mask of bytes": (lambda x: x.masked_fill(torch.tensor([1, 0], dtype=torch.uint8), 1.0), FLOATS),
 }
 
@@ -205,6 +210,123 @@ def test_kernels_that_raise(name: str, gradients: bool) -> None:
             run(x.requires_grad_() if gradients and x.is_floating_point() else x)
         errors.append((type(raised.value), str(raised.value).split("\n")[0]))
     assert errors[0] == errors[1]
+
+
+def overlapping(x: torch.Tensor) -> torch.Tensor:
+    y = x.repeat(2)
+    y[0:2] = y[1:3]
+    return y
+
+
+@pytest.mark.parametrize("backend", ["openxla_eval", "openxla"])
+def test_a_copy_between_parts_that_overlap_raises(backend: str) -> None:
+    for run in (overlapping, stator.compile(overlapping, backend=backend)):
+        with torch.no_grad(), pytest.raises(RuntimeError, match="unsupported operation"):
+            run(torch.ones(3))
+
+
+UNUSED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "drawn": lambda x: torch.randn(3),
+    "in place": lambda x: x.clone().normal_(),
+    "of several": lambda x: F.gumbel_softmax(x.detach()),
+    "used by what is not": lambda x: torch.rand_like(x).sin() + 1,
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+@pytest.mark.parametrize("gradients", [False, True])
+def test_numbers_that_nobody_uses_are_drawn(name: str, gradients: bool) -> None:
+    """AOT autograd drops such calls; the numbers after them would be others."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        UNUSED[name](x)
+        return x.sin() * 2
+
+    x = torch.ones(4, requires_grad=gradients)
+    compiled = stator.compile(program, backend="openxla")
+    numbers = []
+    for run in (program, compiled, compiled):
+        torch.manual_seed(5)
+        result = run(x)
+        numbers.append(torch.rand(2))
+        assert result.requires_grad == gradients
+    assert all(torch.equal(numbers[0], other) for other in numbers)
+    if gradients:
+        (gradient,) = torch.autograd.grad(result.sum(), x)
+        torch.testing.assert_close(gradient, x.cos() * 2)
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_an_error_in_what_nobody_uses_is_raised(gradients: bool) -> None:
+    def program(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        F.nll_loss(x.view(1, 4), index)
+        torch.rand(2)  # AOT autograd is asked
+        return x.sin()
+
+    compiled = stator.compile(program, backend="openxla")
+    x = torch.ones(4, requires_grad=gradients)
+    torch.testing.assert_close(compiled(x, torch.tensor([3])), x.sin())
+    with pytest.raises(IndexError, match="out of bounds"):
+        compiled(x, torch.tensor([4]))
+
+
+def transposed_in_place(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    y = x * 2
+    part = y[:2]
+    part.transpose_(0, 1)
+    return y, part, torch.rand(2)
+
+
+def test_results_that_share_memory_and_change_their_shape() -> None:
+    compiled = stator.compile(transposed_in_place, backend="openxla")
+    with torch.no_grad():
+        base, part, _ = compiled(torch.ones(3, 4))
+        part.zero_()
+    assert base.sum() == 8
+
+
+def test_an_argument_that_changes_its_shape() -> None:
+    """Its strides are those of its own memory, whatever those of its new contents are."""
+    check(lambda x: x.transpose_(0, 1).mul_(2), torch.randn(3, 8)[:, ::2], used=False)
+
+
+@pytest.mark.parametrize("program", [lambda x: x + 1, lambda x: x + torch.rand(2, 2)])
+def test_results_may_be_resized(program: Callable[..., Any]) -> None:
+    compiled = stator.compile(program, backend="openxla_eval")
+    with torch.no_grad():
+        result = compiled(torch.ones(2, 2))
+        kept = result.clone()
+        result.resize_(40, 50)
+        assert torch.equal(result.view(-1)[:4], kept.view(-1))
+        other = compiled(torch.ones(2, 2))
+        torch.cat([kept, kept], out=other.resize_(0))
+    assert other.shape == (4, 2)
+
+
+def test_an_empty_tensor_as_elements_of_another_size() -> None:
+    check(lambda x: (x.sum(), x[:0].view(torch.bfloat16)), torch.arange(3))
+
+
+STRIDES: dict[str, Callable[..., Any]] = {
+    "of the number that is subtracted from": lambda x, y: torch.rsub(x[0], y),
+    "a power of a number": lambda x, y: (torch.rand(1) * 0 + 2, -(1.5 ** x.int())),
+    "after a change of shape": lambda x, y: (torch.rand(1) * 0, (x // 3).swapaxes_(0, -1).tril_()),
+}
+
+
+@pytest.mark.parametrize("name", STRIDES)
+def test_strides_of_results(name: str) -> None:
+    """AOT autograd's decompositions lay some out otherwise than torch's kernels."""
+    check(STRIDES[name], torch.randn(4, 4, 6).mT, torch.randn(4, 6, 4), used=False)
+
+
+def test_what_decompositions_refuse_runs_outside(caplog: pytest.LogCaptureFixture) -> None:
+    compiled = stator.compile(
+        lambda x: torch.addcmul(x, x, x, value=-1.5) + torch.randint(1, (2,)), backend="openxla"
+    )
+    with caplog.at_level(logging.WARNING, "stator.openxla"):
+        assert compiled(torch.tensor([2, 3])).tolist() == [-2, -6]
+    assert "AOT autograd does not trace it" in caplog.text
 
 
 def test_types_that_kernels_take_go_to_xla() -> None:

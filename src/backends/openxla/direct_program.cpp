@@ -12,8 +12,8 @@
 #include "backends/native/tensor_program.h"
 #include "backends/openxla/emit/border.h"
 #include "backends/openxla/emit/call.h"
-#include "backends/openxla/emit/element_types.h"
 #include "backends/openxla/emit/emit.h"
+#include "backends/openxla/refused_calls.h"
 #include "backends/openxla/runtime/executable.h"
 #include "backends/openxla/runtime/precision.h"
 #include "core/ir/node_lines.h"
@@ -175,8 +175,8 @@ std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session
     py::handle(backend).attr("not_direct")(reason);
     return nullptr;
   };
-  if (const auto name = raising_call(session->graph)) {
-    (void)refuse(*name + " raises for these element types: torch's kernels run the graph");
+  if (const auto name = refused_call(session->graph)) {
+    (void)refuse(*name + " raises for such arguments: torch's kernels run the graph");
     return native::make_tensor_program(session);
   }
   const ir::Device device = device_of(session->graph);

@@ -7,6 +7,7 @@
 #include "backends/openxla/emit/emit.h"
 #include "backends/openxla/runtime/precision.h"
 #include "backends/openxla/runtime/whole_graph.h"
+#include "core/ir/effects.h"
 #include "core/ir/parse.h"
 
 namespace stator {
@@ -80,6 +81,7 @@ void bind_openxla(py::module_& module) {
   module.def("stablehlo", &stablehlo, py::arg("graph"), py::arg("precision"), py::arg("checked"));
   module.def("stablehlo_refusals", &refusals, py::arg("graph"));
   module.def("stablehlo_rules", &openxla::rule_names);
+  module.def("may_raise", &ir::may_raise, py::arg("operator_name"));  // depending on data
   module.def("xla_precision", &precision, py::arg("device"));
   py::class_<Executable, std::shared_ptr<Executable>>(module, "XlaExecutable")
       .def(py::init(&executable), py::arg("graph"), py::arg("loaded"), py::arg("device"),

@@ -52,6 +52,11 @@ uint64_t hidden_writes_of(std::string_view operator_name) {
   return row != 0 && kHiddenEffects[row - 1].effect == Effect::kWritesStatistics ? kStatistics : 0;
 }
 
+bool may_raise(std::string_view operator_name) {
+  const uint32_t row = hidden_effect_of(operator_name);
+  return row != 0 && kHiddenEffects[row - 1].effect == Effect::kRaises;
+}
+
 Effects effects_of(const Graph& graph, const Node& node) {
   const Operator& op = graph.op_of(node);
   Effects effects;

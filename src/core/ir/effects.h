@@ -31,4 +31,7 @@ uint32_t hidden_effect_of(std::string_view operator_name);
 // The arguments that it may write though its schema does not say so, as Operator::writes.
 uint64_t hidden_writes_of(std::string_view operator_name);
 
+// Whether the operator may raise for what its arguments hold though its schema does not say so.
+bool may_raise(std::string_view operator_name);
+
 }  // namespace stator::ir

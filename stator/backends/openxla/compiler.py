@@ -6,8 +6,10 @@ from typing import Any
 
 import torch
 from stator.backends.openxla.decompositions import table
+from stator.backends.openxla.noticed_calls import returning_unused
 from stator.backends.openxla.program import compile_functional
-from stator.backends.openxla.shared_results import returning_bases
+from stator.backends.openxla.result_types import TypedResults
+from stator.backends.openxla.shared_results import NotMadeAgain, returning_bases
 
 log = logging.getLogger("stator.openxla")
 
@@ -16,10 +18,16 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: list[Any], **options
     """The compiled graph. Symbolic sizes are specialised: one program for each tuple of sizes that comes."""
     if options:
         raise TypeError(f"the openxla backends take no {' or '.join(sorted(options))}")
-    shared = returning_bases(gm)
+    without_unused = returning_unused(gm)
+    try:
+        shared = returning_bases(gm)
+    except NotMadeAgain as reason:
+        log.warning("a graph runs outside XLA: %s", reason)
+        return without_unused(gm.forward) if without_unused else gm.forward
     concrete = all(map(_is_concrete, example_inputs))
     compiled = _compile(gm, example_inputs) if concrete else BySizes(gm)
-    return shared.around(compiled) if shared else compiled
+    compiled = shared.around(compiled) if shared else compiled
+    return without_unused(compiled) if without_unused else compiled
 
 
 def _is_concrete(example: Any) -> bool:
@@ -59,14 +67,14 @@ def _compile(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
         # The capture could follow what AOT autograd cannot: sizes and branches that depend on values.
         log.warning("a graph runs outside XLA: the result of %s depends on values", error.func)
         return gm.forward
-    except RuntimeError as error:
+    except Exception as error:
         # It traces the backward of all that could have one: an operator without a derivative raises there,
-        # in eager code only if its gradient is asked for.
+        # in eager code only if its gradient is asked for. Its decompositions are stricter than kernels, too.
         if failures:
             raise
         log.warning("a graph runs outside XLA: AOT autograd does not trace it: %s", error)
         return gm.forward
-    return compiled
+    return TypedResults(gm, compiled)
 
 
 class BySizes:

@@ -15,9 +15,21 @@ import torch
 from stator.fx.values import memory_of
 
 
+class NotMadeAgain(Exception):
+    """What shares memory cannot be made of what a program returns: the message is why."""
+
+
 def returning_bases(gm: GraphModule) -> "SharedResults | None":
-    """Changes the graph so that it returns the bases of results that share memory; None if none do."""
+    """Changes the graph so that it returns the bases of results that share memory; None if none do.
+
+    Raises NotMadeAgain.
+    """
     results = list(gm.graph.output_node().args[0])  # type: ignore[arg-type]
+    given = {_memory(node) for node in gm.graph.nodes if node.op in ("placeholder", "get_attr")}
+    changing = {_memory(node) for node in gm.graph.nodes if _changes_shape(node)}
+    if (given & changing) - {None}:
+        # AOT autograd would give it the strides of the result that holds its new contents.
+        raise NotMadeAgain("it changes the shape of an argument")
     sharing: defaultdict[int, set[Node]] = defaultdict(set)
     for result in results:
         memory = _memory(result)
@@ -26,15 +38,16 @@ def returning_bases(gm: GraphModule) -> "SharedResults | None":
     shared = {memory for memory, nodes in sharing.items() if len(nodes) > 1}
     if not shared:
         return None
+    shared -= given  # AOT autograd knows views of inputs
     owners: dict[int, Node] = {}
     for node in gm.graph.nodes:
         memory = _memory(node)
-        if node.op in ("placeholder", "get_attr") or _changes_shape(node):
-            shared -= {memory}  # AOT autograd knows views of inputs
-        elif memory is not None:
+        if memory is not None:
             owners.setdefault(memory, node)
     made = SharedResults(results, {memory: owners[memory] for memory in shared})
-    if not shared or not all(map(_can_be_made_again, made.steps)):
+    if shared & changing or not all(map(_can_be_made_again, made.steps)):
+        raise NotMadeAgain("it changes the shape of results that share memory")
+    if not shared:
         return None
     gm.graph.output_node().args = (tuple(made.computed),)
     gm.recompile()

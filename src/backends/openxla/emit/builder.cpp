@@ -1,6 +1,7 @@
 // src/backends/openxla/emit/builder.cpp: constants, elementwise operations and shapes as StableHLO text.
 #include "backends/openxla/emit/builder.h"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -160,14 +161,23 @@ Tensor Builder::iota(DType dtype, const Dims& dims, int64_t dim) {
 Tensor Builder::unary(std::string_view op, const Tensor& x) { return unary(op, x, x.dtype); }
 
 Tensor Builder::unary(std::string_view op, const Tensor& x, DType result) {
-  return emit(op, {&x, 1}, {}, result, x.dims);
+  const Tensor made = emit(op, std::array{op == "log" ? apart(x) : x}, {}, result, x.dims);
+  if (op == "exponential") powers_.insert(made.id);
+  return made;
+}
+
+Tensor Builder::apart(const Tensor& x) {
+  return powers_.contains(x.id) ? emit("optimization_barrier", {&x, 1}, {}, x.dtype, x.dims) : x;
 }
 
 Tensor Builder::binary(std::string_view op, const Tensor& a, const Tensor& b) {
   if (a.dtype != b.dtype || a.dims != b.dims)
     throw Unsupported{"operands of unequal types for " + std::string(op)};
-  const Tensor operands[] = {a, b};
-  return emit(op, operands, {}, a.dtype, a.dims);
+  const bool joins = op == "power" || ((op == "multiply" || op == "divide") && powers_.contains(b.id));
+  const Tensor operands[] = {joins ? apart(a) : a, b};
+  const Tensor made = emit(op, operands, {}, a.dtype, a.dims);
+  if (op == "power") powers_.insert(made.id);
+  return made;
 }
 
 Tensor Builder::compare(Compare direction, const Tensor& a, const Tensor& b) {
@@ -193,7 +203,11 @@ Tensor Builder::convert(const Tensor& x, DType dtype) {
   // of a wide integer, which wraps.
   if (is_float(x.dtype) && is_integer(dtype) && dtype != DType::kI64 && dtype != DType::kI32)
     return convert(convert(x, DType::kI64), dtype);
-  return unary("convert", x, dtype);
+  // A boolean that becomes a float at once is a choice to XLA: false times infinity would be 0.
+  if (x.dtype == DType::kBool && !is_integer(dtype)) return convert(convert(x, DType::kU8), dtype);
+  const Tensor result = unary("convert", x, dtype);
+  if (powers_.contains(x.id)) powers_.insert(result.id);
+  return result;
 }
 
 Tensor Builder::bitcast(const Tensor& x, DType dtype) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/ir/enums.h"
@@ -38,6 +39,7 @@ bool is_integer(DType dtype);  // bool is none
 bool is_signed(DType dtype);
 DType real_part_of(DType dtype);        // c64 -> f32; others unchanged
 DType accumulation_type(DType dtype);   // f32 for the 16-bit floats; others unchanged
+int64_t bytes_of(DType dtype);          // of one element
 std::string element_text(DType dtype);  // throws Unsupported for types that XLA does not have
 
 enum class Compare { kEq, kNe, kLt, kLe, kGt, kGe };
@@ -155,9 +157,14 @@ class Builder {
   void close(std::span<const Tensor> operands, std::string_view attributes, std::span<const Tensor> results);
   Tensor constant(DType dtype, const Dims& dims, const std::string& element);
 
+  // A power or an exponential is kept from what is computed of it: XLA would compute log(exp(x)) as x, and
+  // exp(x) * exp(y) as exp(x + y), also where exp(x) is infinite.
+  Tensor apart(const Tensor& x);
+
   Precision precision_;
   std::string text_;
-  std::vector<Tensor> required_;  // without dimensions
+  std::unordered_set<int> powers_;  // ids of such results
+  std::vector<Tensor> required_;    // without dimensions
   int next_ = 0;
 };
 

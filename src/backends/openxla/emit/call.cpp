@@ -153,25 +153,6 @@ static int kind_of(DType dtype) {
   return dtype == DType::kBool ? 0 : is_integer(dtype) ? 1 : is_float(dtype) ? 2 : 3;
 }
 
-static int width_of(DType dtype) {
-  switch (dtype) {
-    case DType::kI8:
-    case DType::kU8:
-      return 1;
-    case DType::kI16:
-    case DType::kU16:
-    case DType::kF16:
-    case DType::kBF16:
-      return 2;
-    case DType::kI32:
-    case DType::kU32:
-    case DType::kF32:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
 static DType promote(DType a, DType b) {
   if (a == b) return a;
   if (kind_of(a) != kind_of(b)) {
@@ -179,12 +160,12 @@ static DType promote(DType a, DType b) {
     return high == DType::kC64 && low == DType::kF64 ? DType::kC128 : high;
   }
   if (is_complex(a)) return DType::kC128;
-  if (width_of(a) != width_of(b)) {
-    const DType wide = width_of(a) > width_of(b) ? a : b;
+  if (bytes_of(a) != bytes_of(b)) {
+    const DType wide = bytes_of(a) > bytes_of(b) ? a : b;
     return wide;
   }
-  if (width_of(a) == 2 && is_float(a)) return DType::kF32;  // f16 with bf16
-  if (width_of(a) == 1) return DType::kI16;                 // i8 with u8
+  if (bytes_of(a) == 2 && is_float(a)) return DType::kF32;  // f16 with bf16
+  if (bytes_of(a) == 1) return DType::kI16;                 // i8 with u8
   return a;
 }
 

@@ -133,8 +133,8 @@ Outputs convert_element_type(const Call& c) { return {c.b.convert(c.tensor("a"),
 
 Outputs view_dtype(const Call& c) {
   const Tensor x = c.tensor("self");
-  if (x.dims != c.result_dims() || is_complex(x.dtype) || is_complex(c.result_dtype()) ||
-      x.dtype == DType::kBool || c.result_dtype() == DType::kBool)
+  if (x.dims != c.result_dims() || bytes_of(x.dtype) != bytes_of(c.result_dtype()) || is_complex(x.dtype) ||
+      is_complex(c.result_dtype()) || x.dtype == DType::kBool || c.result_dtype() == DType::kBool)
     throw Unsupported{"a view as elements of another size"};
   return {c.b.bitcast(x, c.result_dtype())};
 }
@@ -152,9 +152,11 @@ Outputs sign(const Call& c) {
   const Tensor x = c.tensor("self");
   if (x.dtype == DType::kBool) return {x};
   if (is_integer(x.dtype) && !is_signed(x.dtype)) return {c.b.convert(c.b.convert(x, DType::kBool), x.dtype)};
-  const Tensor result = c.b.unary("sign", x);
-  // torch gives 0 for NaN.
-  return {is_float(x.dtype) ? c.b.select(c.b.is_nan(x), c.b.like(x, 0), result) : result};
+  if (!is_float(x.dtype)) return {c.b.unary("sign", x)};
+  // torch gives 0 for NaN and for both zeros.
+  const Tensor zero = c.b.like(x, 0);
+  const Tensor below = c.b.select(c.b.compare(Compare::kLt, x, zero), c.b.like(x, -1), zero);
+  return {c.b.select(c.b.compare(Compare::kGt, x, zero), c.b.like(x, 1), below)};
 }
 
 Outputs reciprocal(const Call& c) {
@@ -184,20 +186,16 @@ Outputs round_decimals(const Call& c) {
   return {c.b.div(c.b.unary("round_nearest_even", c.b.mul(x, ten)), ten)};
 }
 
-static Tensor logarithm(const Call& c, double base) {
+// A quotient of logarithms, in 64 bits where the result has fewer: powers of the base have whole logarithms.
+static Outputs logarithm(const Call& c, double base) {
+  Builder& b = c.b;
   const Tensor x = wide_self(c);
-  return c.b.mul(c.b.unary("log", x), c.b.like(x, 1 / std::log(base)));
+  if (is_complex(x.dtype)) return {b.mul(b.unary("log", x), b.like(x, 1 / std::log(base)))};
+  const Tensor wide = b.unary("log", b.convert(x, DType::kF64));
+  return {b.convert(b.div(wide, b.like(wide, std::log(base))), x.dtype)};
 }
-Outputs log2(const Call& c) {
-  const Tensor x = wide_self(c);
-  if (is_complex(x.dtype)) return {logarithm(c, 2)};
-  return {c.b.div(c.b.unary("log", x), c.b.like(x, std::log(2.0)))};
-}
-Outputs log10(const Call& c) {
-  const Tensor x = wide_self(c);
-  if (is_complex(x.dtype)) return {logarithm(c, 10)};
-  return {c.b.div(c.b.unary("log", x), c.b.like(x, std::log(10.0)))};
-}
+Outputs log2(const Call& c) { return logarithm(c, 2); }
+Outputs log10(const Call& c) { return logarithm(c, 10); }
 Outputs exp2(const Call& c) {
   const Tensor x = wide_self(c);
   return {c.b.binary("power", c.b.like(x, 2), x)};

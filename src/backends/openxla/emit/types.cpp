@@ -44,6 +44,33 @@ DType accumulation_type(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
 }
 
+int64_t bytes_of(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kI8:
+    case DType::kU8:
+      return 1;
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kF16:
+    case DType::kBF16:
+      return 2;
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kF32:
+      return 4;
+    case DType::kI64:
+    case DType::kU64:
+    case DType::kF64:
+    case DType::kC64:
+      return 8;
+    case DType::kC128:
+      return 16;
+    default:
+      throw Unsupported{"element type " + std::string(ir::text(dtype))};
+  }
+}
+
 std::string element_text(DType dtype) {
   switch (dtype) {
     case DType::kBool:

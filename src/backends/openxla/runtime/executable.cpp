@@ -169,6 +169,10 @@ at::Tensor tensor_of(PyObject* capsule, const Border& border) {
   if (!managed) throw py::error_already_set();
   at::Tensor tensor = at::fromDLPack(managed);
   PyCapsule_SetName(capsule, "used_dltensor");
+  // As any tensor that an operator made: the program may resize it, or have it resized by `out=`.
+  c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  storage->set_allocator(c10::GetAllocator(tensor.device().type()));
+  storage->set_resizable(true);
   return border.result_strides.empty() ? tensor : tensor.as_strided(border.sizes, border.result_strides);
 }
 

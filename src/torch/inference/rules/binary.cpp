@@ -37,13 +37,19 @@ bool answer_binary(const Call& call, Answer& answer, ScalarType dtype) {
 
 bool arithmetic(const Call& call, Answer& answer) { return answer_binary(call, answer, promoted(call)); }
 
-bool subtraction(const Call& call, Answer& answer) {
+bool is_subtractable(const Call& call) {
   if (call.tensor(0).dtype == ScalarType::Bool) return false;
-  if (second_is_tensor(call) ? call.tensor(1).dtype == ScalarType::Bool
-                             : call.number_kind(1) == NumberKind::boolean) {
-    return false;
-  }
-  return arithmetic(call, answer);
+  return second_is_tensor(call) ? call.tensor(1).dtype != ScalarType::Bool
+                                : call.number_kind(1) != NumberKind::boolean;
+}
+
+bool subtraction(const Call& call, Answer& answer) {
+  return is_subtractable(call) && arithmetic(call, answer);
+}
+
+// rsub(self, other): other - self, whose layout is that of other where the two tell nothing else.
+bool reversed_subtraction(const Call& call, Answer& answer) {
+  return is_subtractable(call) && answer_pointwise(call, answer, {1, 0}, promoted(call));
 }
 
 // rsub(self, other) is sub(other, self).
