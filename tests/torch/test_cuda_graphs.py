@@ -95,6 +95,29 @@ def test_views_of_results_share_memory(device: str) -> None:
         assert not result[1].any()
 
 
+VIEWS = {
+    "conjugate": lambda x: x.conj(),
+    "negative": lambda x: x.conj().imag,
+    "other type": lambda x: torch.view_as_real(x)[1:].view(torch.int32),
+    "other size": lambda x: torch.view_as_real(x).view(torch.float64)[:, 1:],
+    "pairs": lambda x: torch.view_as_real(x)[..., 1],
+    "real and back": lambda x: torch.view_as_complex(torch.view_as_real(x)).conj().t(),
+}
+
+
+@pytest.mark.parametrize("of", ["argument", "part of an argument", "result"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_as_another_type(name: str, of: str, device: str) -> None:
+    """What the bits stand for is part of a result."""
+
+    def fn(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = x * 2 + 1
+        return VIEWS[name](made if of == "result" else x), made.sum(), made.abs()
+
+    whole = [torch.complex(a, a.cos()) for a in tensors(device, 6, 5, 4)]
+    check(fn, [(x[1:] if of == "part of an argument" else x,) for x in whole])
+
+
 def test_results_that_are_inputs(device: str) -> None:
     def same(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 2

@@ -50,6 +50,10 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
 // A tensor of its own on the same memory: what is done to it is not done to the recording's.
 at::Tensor another(const at::Tensor& tensor) { return tensor.variable_data(); }
 
+int64_t bytes_in_front(const at::Tensor& tensor) {
+  return tensor.storage_offset() * static_cast<int64_t>(tensor.itemsize());
+}
+
 // Memory of their own for tensors of the pool. Those that share one storage share the new one. It is filled
 // at the end, in one launch for all tensors of a type.
 class Copies {
@@ -65,6 +69,8 @@ class Copies {
     }
     at::Tensor made = at::empty({0}, tensor.options());
     made.set_(found->second, tensor.storage_offset(), tensor.sizes(), tensor.strides());
+    made._set_conj(tensor.is_conj());
+    made._set_neg(tensor.is_neg());
     return made;
   }
 
@@ -120,10 +126,33 @@ struct RecordedRanges::Result {
   at::Tensor tensor;      // in the recording's memory; undefined:
   int input = -1;         // the input whose memory it is
   bool is_input = false;  // and it is that tensor itself
-  int64_t offset = 0;     // behind the input's, in elements
+  int64_t offset = 0;     // behind the input's, in bytes
   std::vector<int64_t> sizes, strides;
-  bool leaves = false;  // something outside of ranges uses its memory
+  c10::ScalarType dtype = c10::ScalarType::Float;
+  bool is_conjugate = false, is_negative = false;  // other than the input
+  bool leaves = false;                             // something outside of ranges uses its memory
+
+  at::Tensor view_of(const at::Tensor& tensor) const;
 };
+
+// Views of memory as another type than the input's go by way of all of the memory: a part of it may not be
+// divided into elements of that type along its last dimension.
+at::Tensor RecordedRanges::Result::view_of(const at::Tensor& tensor) const {
+  const int64_t bytes = bytes_in_front(tensor) + offset;
+  const auto item = static_cast<int64_t>(c10::elementSize(dtype));
+  at::Tensor view = tensor;
+  if (dtype != tensor.scalar_type()) {
+    const auto own_item = static_cast<int64_t>(tensor.itemsize());
+    const int64_t wide = std::max(item, own_item);
+    const int64_t count = static_cast<int64_t>(tensor.storage().nbytes()) / wide * wide / own_item;
+    if (view.is_conj()) view = at::_conj(view);
+    view = view.as_strided({count}, {1}, 0).view(dtype);
+  }
+  view = view.as_strided(sizes, strides, bytes / item);
+  if (is_conjugate) view = at::_conj(view);
+  if (is_negative) view = at::_neg_view(view);
+  return view;
+}
 
 struct RecordedRanges::Recording {
   std::vector<int64_t> key;
@@ -362,10 +391,13 @@ std::unique_ptr<RecordedRanges::Recording> RecordedRanges::record(Slot& slot,
           std::ranges::find_if(given, [&](const at::Tensor& each) { return each.is_same(result.tensor); });
       result.is_input = itself != given.end();
       result.input = result.is_input ? static_cast<int>(itself - given.begin()) : found->second;
-      result.offset =
-          result.tensor.storage_offset() - given[static_cast<size_t>(result.input)].storage_offset();
+      const at::Tensor& of = given[static_cast<size_t>(result.input)];
+      result.offset = bytes_in_front(result.tensor) - bytes_in_front(of);
       result.sizes = result.tensor.sizes().vec();
       result.strides = result.tensor.strides().vec();
+      result.dtype = result.tensor.scalar_type();
+      result.is_conjugate = result.tensor.is_conj() != of.is_conj();
+      result.is_negative = result.tensor.is_neg() != of.is_neg();
       result.tensor.reset();  // the caller's memory is not kept
     } else {
       made->memory.insert(storage_of(result.tensor));
@@ -404,8 +436,7 @@ void RecordedRanges::give_results(const Recording& recording, std::vector<c10::I
       if (result.is_input) {
         values[result.value] = tensor;
       } else {
-        values[result.value] =
-            tensor.as_strided(result.sizes, result.strides, tensor.storage_offset() + result.offset);
+        values[result.value] = result.view_of(tensor);
       }
       continue;
     }
