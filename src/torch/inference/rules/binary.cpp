@@ -52,12 +52,6 @@ bool reversed_subtraction(const Call& call, Answer& answer) {
   return is_subtractable(call) && answer_pointwise(call, answer, {1, 0}, promoted(call));
 }
 
-// rsub(self, other) is sub(other, self).
-bool reversed_subtraction(const Call& call, Answer& answer) {
-  if (call.tensor(0).dtype == ScalarType::Bool || call.tensor(1).dtype == ScalarType::Bool) return false;
-  return answer_pointwise(call, answer, {1, 0}, promoted(call));
-}
-
 bool real_arithmetic(const Call& call, Answer& answer) {
   const auto dtype = promoted(call);
   return !c10::isComplexType(dtype) && answer_binary(call, answer, dtype);
