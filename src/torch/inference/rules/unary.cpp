@@ -115,10 +115,11 @@ bool gated(const Call& call, Answer& answer) {
   const TensorMeta& self = call.tensor(0);
   int64_t dim = call.integer(1);
   if (!c10::isFloatingType(self.dtype) || self.dim() == 0 || !wrap_dim(dim, self.dim())) return false;
-  if (self.sizes[dim].is_symbolic() || self.sizes[dim].hint() % 2 != 0 || !is_contiguous(self)) return false;
-  Sizes sizes = self.sizes;
-  sizes[dim] = self.sizes[dim].hint() / 2;
-  return answer_result(call, answer, fresh_meta(sizes, self.dtype, self.device));
+  if (self.sizes[dim].is_symbolic() || self.sizes[dim].hint() % 2 != 0) return false;
+  TensorMeta half = self;
+  half.sizes[dim] = self.sizes[dim].hint() / 2;
+  const TensorMeta* halves[] = {&half, &half};
+  return answer_iterated(call, answer, halves, self.dtype);
 }
 
 #define STATOR_FORMS(name, rule) \
