@@ -133,9 +133,11 @@ void GradientNode::release() {
   released_ = true;
 }
 
-std::vector<at::Tensor> GradientNode::unpacked() {
-  std::vector<at::Tensor> tensors;
-  for (const autograd::SavedVariable& saved : kept_) tensors.push_back(saved.unpack(getptr()));
+std::vector<at::Tensor> GradientNode::unpacked(const std::vector<char>& is_read) {
+  std::vector<at::Tensor> tensors(kept_.size());
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (is_read[i]) tensors[i] = kept_[i].unpack(getptr());
+  }
   return tensors;
 }
 
@@ -215,7 +217,7 @@ autograd::variable_list GradientNode::computed(autograd::variable_list&& gradien
     const at::ThreadLocalStateGuard as_in_forward(modes_);
     backward = graph_->make_backward(has_gradient);
   }
-  std::vector<at::Tensor> kept = unpacked();
+  std::vector<at::Tensor> kept = unpacked(backward->reads());
   const c10::IValue loan = loan_;  // until the backward's work is under way
   const std::vector<at::Tensor> lent = lent_;
   for (size_t i = 0; i < lent.size(); ++i) {
@@ -242,7 +244,7 @@ autograd::variable_list GradientNode::computed(autograd::variable_list&& gradien
 autograd::variable_list GradientNode::of_native_run(const autograd::variable_list& gradients,
                                                     std::span<const size_t> wanted) {
   if (origins_.empty() && released_) throw std::runtime_error(autograd::ERR_BACKWARD_TWICE);
-  unpacked();  // raises where something was written since
+  unpacked(std::vector<char>(kept_.size(), 1));
   std::vector<char> is_differentiable(origins_.size());
   for (size_t input : graph_->trace().differentiable) is_differentiable[input] = 1;
   std::vector<char> is_written(origins_.size());

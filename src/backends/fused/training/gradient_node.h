@@ -54,7 +54,8 @@ class GradientNode final : public torch::autograd::Node {
     torch::autograd::variable_list of_inputs;  // to be added to what is computed
   };
 
-  std::vector<at::Tensor> unpacked();
+  // Raises where something of it was written since.
+  std::vector<at::Tensor> unpacked(const std::vector<char>& is_read);
   void release();
   Taken& taken();
   torch::autograd::variable_list computed(torch::autograd::variable_list&& gradients);

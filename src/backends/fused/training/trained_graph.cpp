@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backends/fused/program/fused_program.h"
 #include "core/ir/effects.h"
@@ -37,6 +38,17 @@ std::vector<at::Tensor> shells_of(std::span<const at::Tensor> tensors) {
   return shells;
 }
 
+// By input.
+std::vector<char> inputs_that_are_read(const ir::Graph& graph) {
+  std::unordered_set<uint32_t> used;
+  for (const ir::Node& node : graph.nodes())
+    graph.for_each_use(node, [&](ir::ValueId id) { used.insert(index(id)); });
+  for (ir::ValueId id : graph.outputs()) used.insert(index(id));
+  std::vector<char> is_read;
+  for (const ir::Input& input : graph.inputs()) is_read.push_back(used.contains(index(input.value)) ? 1 : 0);
+  return is_read;
+}
+
 std::vector<char> all_of(size_t count) { return std::vector<char>(count, 1); }
 
 }  // namespace
@@ -50,6 +62,8 @@ Result<std::shared_ptr<const Backward>, std::string> Backward::make(
   if (!program) return std::string("nothing compiles kernels");
   std::shared_ptr<Backward> made(new Backward(std::move(*program), std::move(views), std::move(gradient_of)));
   for (const ir::Input& input : graph.inputs().subspan(kept)) made->layouts_.emplace_back(graph, input.value);
+  made->reads_ = inputs_that_are_read(graph);
+  made->reads_.resize(kept);
   return std::shared_ptr<const Backward>(std::move(made));
 }
 

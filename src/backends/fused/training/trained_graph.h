@@ -25,6 +25,9 @@ class Backward {
       ir::Graph graph, size_t kept, std::vector<size_t> gradient_of,
       std::optional<cuda_graphs::Borders> borders);
 
+  // By what is kept: whether it is read. What is not may be undefined, and may have been written since.
+  const std::vector<char>& reads() const { return reads_; }
+
   // One for each differentiable input; undefined where none comes. Takes the tensors. `are_lent`: those that
   // are kept lie where they lay whenever they were lent before.
   std::vector<at::Tensor> run(std::vector<at::Tensor> kept, std::vector<at::Tensor> gradients,
@@ -41,6 +44,7 @@ class Backward {
   ReturnedViews views_;
   std::vector<size_t> gradient_of_;
   std::vector<Layout> layouts_;  // of gradients of results
+  std::vector<char> reads_;
 };
 
 class TrainedGraph {
