@@ -86,8 +86,8 @@ RESULTS: dict[str, Callable[[Tensor, Tensor, Tensor], Any]] = {
     "one": lambda x, middle, y: y,
     "loss": lambda x, middle, y: y.square().mean(),
     "two": lambda x, middle, y: (y, middle * 2),
-    "chain": lambda x, middle, y: (y.sin(), y.square().sum()),
-    "named": lambda x, middle, y: {"loss": y.sum(), "state": y.detach() * 2},
+    "chain": lambda x, middle, y: (y.sin(), y.square().mean()),
+    "named": lambda x, middle, y: {"loss": y.mean(), "state": y.detach() * 2},
     "view": lambda x, middle, y: (y * 2).view(-1, 4, 2).transpose(1, 2),
     "base_and_view": lambda x, middle, y: (y, y[1:]),
     "input": lambda x, middle, y: (y.tanh(), x),
@@ -109,9 +109,10 @@ class Step:
 
     def loss(self, which: int) -> Tensor:
         some = [t for t in self.results if t.requires_grad]
+        # Tame ones: of sines of sums rounding would grow from step to step.
         if which < len(some):
-            return some[which].float().square().sum()
-        return sum((t.float().sin().sum() for t in some), torch.zeros(()))
+            return some[which].float().square().mean()
+        return sum((t.float().sin().mean() for t in some), torch.zeros(()))
 
 
 class Run:
@@ -149,7 +150,7 @@ class Run:
             try:
                 getattr(self, action)()
             except RuntimeError as error:
-                self.note(f"{number} {action} raised", type(error).__name__)
+                self.note(f"{number} {action} raised", (type(error).__name__, INPLACE in str(error)))
                 self.last_error = str(error)
             self.note(f"{number} {action} random", torch.rand(()))
             for name, parameter in self.model.named_parameters():
@@ -384,7 +385,7 @@ def is_close(a: Any, b: Any, rounds: bool) -> bool:
     if not a.is_floating_point():
         return torch.equal(a, b)
     scale = a.abs().max().item() if a.numel() else 0.0
-    return torch.allclose(a, b, rtol=1e-2, atol=(5e-2 if rounds else 5e-3) * max(scale, 1.0), equal_nan=True)
+    return torch.allclose(a, b, rtol=1e-3, atol=(2e-2 if rounds else 2e-4) * max(scale, 1.0), equal_nan=True)
 
 
 def difference(seed: int, name: str) -> str:
@@ -401,6 +402,8 @@ def difference(seed: int, name: str) -> str:
             if INPLACE in run.last_error and "raised" in got[0]:
                 return ""  # the backend keeps other tensors than eager code, and says so
             return f"{got[0]} for {wanted[0]}: {run.last_error} {run.model.kinds} {run.model.returned}"
+        if "raised" in got[0] and got[1] == wanted[1] and got[1][1]:
+            return ""  # eager code stops in the middle, with the gradients of what came before that
         if not is_close(got[1], wanted[1], run.rounds):
             return f"{got[0]}: {got[1]} for {wanted[1]}, {run.model.kinds} {run.model.returned}"
     return "" if len(eager.seen) == len(run.seen) else "more or less was seen"
