@@ -77,6 +77,10 @@ bool before_replacing(Recording& recording, PyObject* old) {
   // One that many hold lives on, with all that it holds.
   constexpr Py_ssize_t kOwnHolders = 4;
   if (old == nullptr || recording.domain.is_immutable(old)) return true;
+  // A loop that empties a large container looks at all that is left of it again and again.
+  constexpr size_t kMostReplaced = 1 << 20;
+  if (recording.known.replaced.size() >= kMostReplaced)
+    return stop(recording, BreakCode::kFinalizer, "too many objects are replaced to look at each");
   if (!cpython::runs_code_at_death(old) && !cpython::dies_aloud(old, kOwnHolders)) {
     recording.known.replaced.push_back(Ref<>::share(old));
     return true;
