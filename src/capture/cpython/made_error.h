@@ -6,11 +6,13 @@
 
 namespace stator {
 
-// Whether C code alone makes its instances (`raise Error` of a class without __init__ and __new__ of its own).
+// Whether C code alone makes its instances (`raise Error` of a class without __init__ and __new__ of its
+// own).
 inline bool is_made_by_c(const PyTypeObject* type) {
   const PyTypeObject* builtin = type;
   while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
-  return type->tp_new == builtin->tp_new && type->tp_init == builtin->tp_init && Py_IS_TYPE(type, &PyType_Type);
+  return type->tp_new == builtin->tp_new && type->tp_init == builtin->tp_init &&
+         Py_IS_TYPE(type, &PyType_Type);
 }
 
 // As builtin_error(), of the program's classes too.
