@@ -4,6 +4,7 @@
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/ref.h"
+#include "capture/cpython/repeated_keyword.h"
 #include "capture/cpython/traits.h"
 
 namespace stator {
@@ -100,19 +101,12 @@ static void explain_merge(PyObject* function, PyObject* update) {
     }
     return;
   }
-  if (!PyErr_ExceptionMatches(PyExc_KeyError)) return;
-  auto error = Ref<>::steal(stator_take_error());
-  auto arguments = Ref<>::steal(PyObject_GetAttrString(error.get(), "args"));
-  if (arguments && PyTuple_Check(arguments.get()) && PyTuple_GET_SIZE(arguments.get()) == 1) {
-    auto name = Ref<>::steal(_PyObject_FunctionStr(function));
-    if (name) {
-      PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'", name.get(),
-                   PyTuple_GET_ITEM(arguments.get(), 0));
-    }
-    return;
-  }
-  PyErr_Clear();
-  stator_give_error(error.release());
+  const Ref<> keyword = cpython::take_repeated_keyword();
+  if (!keyword) return;
+  auto name = Ref<>::steal(_PyObject_FunctionStr(function));
+  if (name)
+    PyErr_Format(PyExc_TypeError, "%U got multiple values for keyword argument '%S'", name.get(),
+                 keyword.get());
 }
 
 bool merge_keywords(PyObject* dict, PyObject* update, PyObject* function) {
