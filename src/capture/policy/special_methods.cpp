@@ -69,7 +69,7 @@ Ref<> inside(PyObject* method) {
 bool is_seen(PyObject* name, PyObject* value) {
   if (PyFunction_Check(value) || PyInstanceMethod_Check(value) || Py_IS_TYPE(value, &PyWrapperDescr_Type) ||
       Py_IS_TYPE(value, &PyMethodDescr_Type) || Py_IS_TYPE(value, &PyGetSetDescr_Type) ||
-      Py_IS_TYPE(value, &PyMemberDescr_Type))
+      Py_IS_TYPE(value, &PyMemberDescr_Type) || Py_IS_TYPE(value, &PyClassMethodDescr_Type))
     return true;
   const Ref<> function = inside(value);
   if (!function) return false;
