@@ -167,6 +167,8 @@ def process(rank: int, name: str, folder: str) -> None:
     if rank == 0:
         for each, here in found.items():
             print(each, here if everybody[1][each] == here else f"{here} and {everybody[1][each]}", sep=": ")
+    # Seen once: a process aborts at its end, its results printed, where its peer may have gone before.
+    dist.barrier()
     dist.destroy_process_group()
 
 
