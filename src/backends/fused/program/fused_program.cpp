@@ -204,7 +204,8 @@ std::optional<native::Program> compiled(ir::Graph& graph,
 std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> session, bool records) {
   // What needs gradients keeps every node: merging some would change the bits of gradients.
   if (!obstacle(session->graph).empty()) {
-    return make_training_program(std::move(session), records);
+    auto trained = make_training_program(session, records);
+    return trained ? std::move(trained) : without_kernels(std::move(session), records);
   }
   const Language language = language_of(session->graph);
   OtherGraph other(*session, rewritten(session->graph, language));

@@ -194,7 +194,7 @@ std::unique_ptr<TensorProgram> make_training_program(std::shared_ptr<Session> se
   if (overlap.matters() && !overlap.none()) reason = "an argument that is written shares memory with another";
   if (!reason.empty()) {
     log("a graph with gradients runs as by 'native': " + reason);
-    return native::make_tensor_program(std::move(session));
+    return nullptr;
   }
   auto native = native::make_tensor_program(session);
   std::unique_ptr<TensorProgram> made =
