@@ -6,6 +6,7 @@ On the CPU by the emulation of cuda_graphs, whose recordings are overwritten by 
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -251,3 +252,51 @@ def test_threads(device: str) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+class LargeResult(nn.Module):
+    """Its last product is made outside of recordings, and reads what the backward reads as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 2**19, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(x.device.type, torch.bfloat16):
+            return self.last(self.norm(self.first(x)))
+
+
+class ViewLeaves(nn.Module):
+    """What the backward reads is a result as well, by a view that is made outside of recordings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = self.norm(self.first(x))
+        shown = hidden.t()
+        return torch.linalg.matrix_exp(self.last(hidden)[:, :6]), shown
+
+
+@pytest.mark.parametrize("model", [LargeResult, ViewLeaves])
+def test_recording_ends(device: str, model: type[nn.Module], caplog: pytest.LogCaptureFixture) -> None:
+    torch.manual_seed(0)
+    theirs = model().to(device)
+    mine = copy.deepcopy(theirs)
+    compiled = stator.compile(mine, backend="fused", mode="reduce-overhead")
+    held = []
+    caplog.set_level(logging.DEBUG, "stator.cuda_graphs")
+    for number, x in enumerate(batches(device, 18)):
+        for model_, call in ((theirs, theirs), (mine, compiled)):
+            model_.zero_grad()
+            results = call(x)
+            results = results if isinstance(results, tuple) else (results,)
+            torch.stack([each.float().square().mean() for each in results]).sum().backward()
+        for a, b in zip(mine.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(a.grad, b.grad, rtol=1e-2, atol=1e-4)
+        # So that the next call does not find the same places free.
+        held.append([torch.empty(6, 16, device=device, dtype=d) for d in (torch.float32, torch.bfloat16) * 9])
+        if number == 9:
+            caplog.clear()
+    assert "recorded anew" not in caplog.text

@@ -13,6 +13,17 @@ namespace {
 
 constexpr int64_t kLarge = 4 << 20;  // bytes
 
+// Whether memory that the node reads may be in use once it has run: by a view of it, by autograd, by code
+// that is not torch's own.
+bool keeps_operands(const ir::Graph& graph, const ir::Node& node) {
+  if (!graph.op_of(node).name.starts_with("aten::") || ir::effects_of(graph, node).unknown) return true;
+  for (ir::ValueId id : ir::Graph::outputs(node)) {
+    const ir::Value& value = graph.value(id);
+    if (!value.is_tensor() || value.alias != ir::AliasKind::kFresh || value.requires_grad()) return true;
+  }
+  return false;
+}
+
 GraphFacts facts_of(const ir::Graph& graph, const Borders& borders,
                     const std::vector<native::Scheduled>& schedule) {
   GraphFacts facts;
@@ -30,9 +41,8 @@ GraphFacts facts_of(const ir::Graph& graph, const Borders& borders,
     if (scheduled.step) {
       if (scheduled.step->keeps_nothing) continue;
       for (uint32_t value : scheduled.step->uses) facts.is_used_outside[value] = 1;
-    } else {
-      graph.for_each_use(graph.nodes()[scheduled.node],
-                         [&](ir::ValueId id) { facts.is_used_outside[index(id)] = 1; });
+    } else if (const ir::Node& node = graph.nodes()[scheduled.node]; keeps_operands(graph, node)) {
+      graph.for_each_use(node, [&](ir::ValueId id) { facts.is_used_outside[index(id)] = 1; });
     }
   }
   return facts;

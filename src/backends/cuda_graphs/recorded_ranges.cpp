@@ -17,6 +17,7 @@ std::atomic<uint64_t> replays{0};
 constexpr size_t kMaxSizes = 16;        // recordings of one range
 constexpr size_t kMaxRecordings = 128;  // of a program, in its life
 constexpr size_t kMinInstructions = 2;  // a shorter range costs more than it saves
+constexpr uint8_t kOften = 3;           // a tensor that moved so many times will do so again
 
 // Settings that choose kernels, and that no guard of a capture looks at: kernels read them when they are
 // launched.
@@ -165,7 +166,8 @@ struct RecordedRanges::Recording {
 struct RecordedRanges::Slot {
   native::Range range;
   bool is_plain = false;
-  std::vector<char> copies;  // by use: it was in another place before
+  std::vector<char> copies;    // by use: it is copied
+  std::vector<uint8_t> moves;  // by use: how often recordings were given up since it was in another place
   std::vector<char> written;
   std::vector<std::vector<int64_t>> seen;  // keys that ran once
   std::vector<void*> last;                 // addresses of the run before
@@ -186,6 +188,7 @@ void RecordedRanges::add_slot(native::Range range) {
   if (range.end - range.begin < kMinInstructions) return;
   auto slot = std::make_unique<Slot>();
   slot->copies.resize(range.uses.size());
+  slot->moves.resize(range.uses.size());
   std::unordered_set<uint32_t> sets;
   for (size_t i = range.begin; i < range.end; ++i)
     sets.insert(facts_.written_sets[i].begin(), facts_.written_sets[i].end());
@@ -286,6 +289,11 @@ bool RecordedRanges::moves(uint32_t value, const std::vector<c10::IValue>& value
   return facts_.is_fixed[value] == 0 && !is_in_pool(values[value].toTensor());
 }
 
+// The tensor of a use has moved since the range was recorded.
+void RecordedRanges::note_move(Slot& slot, size_t use, const std::vector<c10::IValue>& values) {
+  if (moves(slot.range.uses[use], values) || ++slot.moves[use] == kOften) slot.copies[use] = 1;
+}
+
 bool RecordedRanges::is_in_pool(const at::Tensor& tensor) const {
   const c10::StorageImpl* storage = storage_of(tensor);
   return std::ranges::any_of(replayed_,
@@ -309,10 +317,14 @@ RecordedRanges::Served RecordedRanges::replay(Slot& slot, Recording& recording,
   for (size_t i = 0; i < recording.inputs.size(); ++i) {
     const Input& input = recording.inputs[i];
     const at::Tensor& tensor = values[input.value].toTensor();
-    if (!input.lies_as(tensor)) return Served::no;
+    if (!input.lies_as(tensor)) {
+      log_recorded_anew(input.value, "it has other sizes, strides or another type");
+      return Served::no;
+    }
     if (input.is_copied() || tensor.data_ptr() == input.address) continue;
     fits = false;
-    if (moves(input.value, values)) slot.copies[i] = 1;
+    note_move(slot, i, values);
+    log_recorded_anew(input.value, slot.copies[i] != 0 ? "it moved; it is copied from now on" : "it moved");
   }
   if (!fits || shares_memory_it_must_not(slot, recording, values)) return Served::no;
   const at::NoGradGuard no_gradients;

@@ -3,10 +3,10 @@
 //
 // A recording reads and writes the memory that it was made with. Tensors that come from outside of the range
 // keep their place (parameters), or are copied to one that the recording owns; a tensor that was in another
-// place than the call before is copied from then on. Results are made in the recorder's pool, where the next
-// replay overwrites them: whatever leaves the ranges is copied out, so nobody ever sees that happen. Tensors
-// that alias a tensor from outside are made anew on the tensor of the call. Only what is lent (Loan) is not
-// copied.
+// place than the call before is copied from then on, a parameter once that has happened several times.
+// Results are made in the recorder's pool, where the next replay overwrites them: whatever leaves the ranges
+// is copied out, so nobody ever sees that happen. Tensors that alias a tensor from outside are made anew on
+// the tensor of the call. Only what is lent (Loan) is not copied.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -63,6 +63,7 @@ class RecordedRanges final : public native::RangeRunner {
   void run_again(const Slot& slot, Recording& recording);
   void give_results(const Recording& recording, std::vector<c10::IValue>& values);
   bool moves(uint32_t value, const std::vector<c10::IValue>& values) const;
+  void note_move(Slot& slot, size_t use, const std::vector<c10::IValue>& values);
   bool is_in_pool(const at::Tensor& tensor) const;
   bool shares_memory_it_must_not(const Slot& slot, const Recording& recording,
                                  const std::vector<c10::IValue>& values) const;

@@ -108,10 +108,20 @@ std::unique_ptr<Recorder> make_recorder(c10::Device device) {
   return std::make_unique<CudaRecorder>(module.attr("Recorder")(static_cast<int>(device.index())));
 }
 
+namespace {
+
+py::object logger() { return py::module_::import("logging").attr("getLogger")("stator.cuda_graphs"); }
+
+}  // namespace
+
 void log_not_recorded(size_t node, const char* reason) {
   const py::gil_scoped_acquire locked;
-  const py::object log = py::module_::import("logging").attr("getLogger")("stator.cuda_graphs");
-  log.attr("info")("node %d is not part of a CUDA graph: %s", node, reason);
+  logger().attr("info")("node %d is not part of a CUDA graph: %s", node, reason);
+}
+
+void log_recorded_anew(uint32_t value, const char* reason) {
+  const py::gil_scoped_acquire locked;
+  logger().attr("debug")("a CUDA graph is recorded anew for value %d: %s", value, reason);
 }
 
 }  // namespace stator::cuda_graphs

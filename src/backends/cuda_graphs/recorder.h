@@ -36,6 +36,7 @@ std::unique_ptr<Recorder> make_recorder(c10::Device device);
 
 // One line of the log stator.cuda_graphs.
 void log_not_recorded(size_t node, const char* reason);
+void log_recorded_anew(uint32_t value, const char* reason);
 
 // Tests on machines without CUDA: CPU tensors are "recorded" by running the work again at each replay.
 void emulate_on_cpu(bool on);
