@@ -107,7 +107,12 @@ bool clamp(const Call& call, Answer& answer) {
     promotion.add_number(call.number_kind(i));
   }
   const auto dtype = promotion.result();
-  return !c10::isComplexType(dtype) && answer_pointwise(call, answer, {0}, dtype);
+  if (c10::isComplexType(dtype)) return false;
+  const TensorMeta& self = call.tensor(0);
+  if (dtype == self.dtype) return answer_pointwise(call, answer, {0}, dtype);
+  const TensorMeta promoted = converted(self, dtype);  // by the operator itself, on any device
+  const TensorMeta* operands[] = {&promoted};
+  return answer_iterated(call, answer, operands, dtype);
 }
 
 // glu(self, dim): two halves become one.
