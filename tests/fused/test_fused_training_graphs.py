@@ -259,7 +259,11 @@ class LargeResult(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.norm, self.last = nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 2**19, bias=False)
+        self.first, self.norm, self.last = (
+            nn.Linear(8, 16),
+            nn.LayerNorm(16),
+            nn.Linear(16, 2**19, bias=False),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         with torch.autocast(x.device.type, torch.bfloat16):

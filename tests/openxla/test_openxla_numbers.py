@@ -417,3 +417,48 @@ def test_random_operators_draw_as_eager_code_does() -> None:
         )
 
     check(draw, torch.rand(20))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8])
+def test_large_exponents_of_integers(dtype: torch.dtype) -> None:
+    exponents = torch.tensor([0, 1, 2, 31, 33, 63, 64, 65, 100, 127], dtype=dtype)
+    bases = torch.tensor([3, -1, 2, 5, 7, -3, 3, 5, -7, 3]).to(dtype)
+    check(lambda e: (3**e, 2**e), exponents)
+    check(torch.pow, bases, exponents)
+    check(lambda b: (b**64, b**65, b**100), bases)
+
+
+MIXED: list[Callable[[Any, Any], Any]] = [
+    torch.add,
+    torch.sub,
+    torch.rsub,
+    torch.mul,
+    torch.true_divide,
+    torch.fmod,
+    torch.remainder,
+    torch.atan2,
+    lambda x, y: torch.addcmul(x, x, y) if isinstance(y, torch.Tensor) else x * y,
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("operator", MIXED, ids=lambda f: f.__name__)
+def test_operands_are_rounded_to_a_16_bit_result(operator: Any, dtype: torch.dtype) -> None:
+    """Numbers, and tensors without dimensions of wider types, which the result's type does not hold."""
+    x = torch.tensor([0.4, 1000.0, 3.0, 2049.0, -7.0, 65504.0, -3.3, 12.6]).to(dtype)
+    for value in [2049.3, 1 / 3, -7.7, 65519.0, -2051.0, 70000.0]:
+        numbers = [value, torch.tensor(value), torch.tensor(int(value) or 7), torch.tensor([int(value) or 7])]
+        for number in numbers:
+            if operator is not torch.atan2 or isinstance(number, torch.Tensor):
+                check(lambda x, number=number: operator(x, number), x)
+            if isinstance(number, torch.Tensor) and operator is not MIXED[-1]:
+                check(lambda x, number=number: operator(number, x), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.uint8, torch.int64])
+def test_nothing_of_integers_where_floats_are_computed(dtype: torch.dtype) -> None:
+    """Kernels for floats refuse integers, unless there is nothing to be computed."""
+    empty = torch.zeros(2, 0, dtype=dtype)
+    check(lambda x: (F.softmax(x, -2), (x.float() + 1).log()), empty)
+    check(lambda x: F.softmin(x, 0), empty)
+    check(lambda x: F.nll_loss(x.float(), torch.zeros(2, dtype=torch.int64), ignore_index=0), empty)

@@ -131,11 +131,16 @@ class Writer {
     const ValueId output = ir::Graph::outputs(node_)[0];
     const ir::Value& result = from_.value(output);
     device_ = result.device;
-    type_ = result.dtype == DType::kBool ? type_of_arguments()
-            : is_float16(result.dtype)   ? DType::kF32
-                                         : result.dtype;
-    check(expression);
     const Function& function = function_of(expression.name);
+    // Another name of an operator, which reads its operands and rounds by itself.
+    is_name_ = function.kind == Kind::kValue &&
+               std::ranges::all_of(expression.operands,
+                                   [](const Expression& part) { return part.operands.empty(); });
+    result_ = result.dtype;
+    type_ = result.dtype == DType::kBool            ? type_of_arguments()
+            : is_float16(result.dtype) && !is_name_ ? DType::kF32
+                                                    : result.dtype;
+    check(expression);
     const bool rounds = function.kind == Kind::kValue && type_ != result.dtype;
     const ValueId made = call(expression, rounds ? Strides() : from_.strides(output));
     return rounds ? converted(made, result.dtype, from_.strides(output)) : made;
@@ -185,8 +190,13 @@ class Writer {
       const bool whole = number == static_cast<double>(static_cast<int64_t>(std::clamp(number, -1e9, 1e9)));
       return whole ? Operand::of(static_cast<int64_t>(number)) : Operand::of(number);
     }
-    if (expression.operands.empty()) return copy_operand(from_, *argument(expression.name), to_, value_);
-    return Operand::of(call(expression, {}));
+    if (!expression.operands.empty()) return Operand::of(call(expression, {}));
+    Operand copied = copy_operand(from_, *argument(expression.name), to_, value_);
+    // Arguments of other types are rounded to the result's before anything is computed.
+    if (is_float16(result_) && !is_name_ && copied.kind == OperandKind::kValue &&
+        to_.value(copied.value).dtype != DType::kBool)
+      copied.value = converted(copied.value, result_);
+    return copied;
   }
 
   ValueId call(const Expression& expression, Strides strides) {
@@ -200,7 +210,7 @@ class Writer {
     for (Operand& operand : operands) {
       if (operand.kind != OperandKind::kValue) continue;
       // Conditions stay booleans.
-      if (to_.value(operand.value).dtype != DType::kBool || type_ == DType::kBool)
+      if (!is_name_ && (to_.value(operand.value).dtype != DType::kBool || type_ == DType::kBool))
         operand.value = converted(operand.value, type_);
       sizes = broadcast(sizes, to_.sizes(operand.value));
     }
@@ -235,7 +245,9 @@ class Writer {
   ir::Graph& to_;
   const std::function<ValueId(ValueId)>& value_;
   ir::Device device_;
-  DType type_ = DType::kF32;                           // that is computed in
+  DType type_ = DType::kF32;  // that is computed in
+  DType result_ = DType::kF32;
+  bool is_name_ = false;
   std::unordered_map<uint32_t, ValueId> conversions_;  // to it
 };
 

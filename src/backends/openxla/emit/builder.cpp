@@ -1,6 +1,7 @@
 // src/backends/openxla/emit/builder.cpp: constants, elementwise operations and shapes as StableHLO text.
 #include "backends/openxla/emit/builder.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -72,8 +73,15 @@ Tensor Builder::constant(DType dtype, const Dims& dims, const std::string& eleme
   return result;
 }
 
+// Where numbers of the type end: half an element behind the largest.
+static double end_of(DType dtype) {
+  if (dtype == DType::kF16) return 65520;
+  if (dtype == DType::kBF16) return 0x1.ffp127;
+  return dtype == DType::kF32 ? 0x1.ffffffp127 : std::numeric_limits<double>::infinity();
+}
+
 static std::string float_text(DType dtype, double value) {
-  if (std::isfinite(value)) {
+  if (std::abs(value) < end_of(dtype)) {
     char text[40];
     std::snprintf(text, sizeof text, "%.17e", value);
     return text;
@@ -160,14 +168,28 @@ Tensor Builder::iota(DType dtype, const Dims& dims, int64_t dim) {
 
 Tensor Builder::unary(std::string_view op, const Tensor& x) { return unary(op, x, x.dtype); }
 
+// StableHLO has them for floats and complex numbers alone. Eager code calls some for integers where nothing
+// is to be computed.
+static bool is_of_floats(std::string_view op) {
+  static constexpr std::string_view kOperations[] = {
+      "cbrt",  "ceil", "cosine",       "exponential", "exponential_minus_one",
+      "floor", "log",  "log_plus_one", "logistic",    "round_nearest_even",
+      "rsqrt", "sine", "sqrt",         "tan",         "tanh"};
+  return std::ranges::find(kOperations, op) != std::end(kOperations);
+}
+
 Tensor Builder::unary(std::string_view op, const Tensor& x, DType result) {
+  if (is_of_floats(op) && !is_float(x.dtype) && !is_complex(x.dtype))
+    throw Unsupported{std::string(op) + " of integers"};
   const Tensor made = emit(op, std::array{op == "log" ? apart(x) : x}, {}, result, x.dims);
   if (op == "exponential") powers_.insert(made.id);
   return made;
 }
 
-Tensor Builder::apart(const Tensor& x) {
-  return powers_.contains(x.id) ? emit("optimization_barrier", {&x, 1}, {}, x.dtype, x.dims) : x;
+Tensor Builder::apart(const Tensor& x) { return powers_.contains(x.id) ? barrier(x) : x; }
+
+Tensor Builder::barrier(const Tensor& x) {
+  return emit("optimization_barrier", {&x, 1}, {}, x.dtype, x.dims);
 }
 
 Tensor Builder::binary(std::string_view op, const Tensor& a, const Tensor& b) {

@@ -100,6 +100,8 @@ class Builder {
   // -- Elementwise: operands have one type and shape
   Tensor unary(std::string_view op, const Tensor& x);
   Tensor unary(std::string_view op, const Tensor& x, DType result);
+  // The same, which XLA does not simplify together with what it is computed of.
+  Tensor barrier(const Tensor& x);
   Tensor binary(std::string_view op, const Tensor& a, const Tensor& b);
   Tensor add(const Tensor& a, const Tensor& b) { return binary("add", a, b); }
   Tensor sub(const Tensor& a, const Tensor& b) { return binary("subtract", a, b); }

@@ -145,6 +145,8 @@ Tensor Builder::gather(const Tensor& x, const Tensor& indices, const GatherDims&
     if (i != g.index_vector_dim) batch.push_back(indices.dims[static_cast<size_t>(i)]);
   }
   for (int64_t i = 0; i < x.rank(); ++i) {
+    if (g.slice_sizes[static_cast<size_t>(i)] > x.dims[static_cast<size_t>(i)])
+      throw Unsupported{"elements of an empty tensor"};
     if (std::ranges::find(g.collapsed, i) == g.collapsed.end())
       slices.push_back(g.slice_sizes[static_cast<size_t>(i)]);
   }

@@ -13,6 +13,17 @@ inline Tensor self(const Call& c) { return c.operand("self", c.result_dtype(), c
 inline Tensor wide(const Call& c, const Tensor& x) { return c.b.convert(x, accumulation_type(x.dtype)); }
 inline Tensor wide_self(const Call& c) { return wide(c, self(c)); }
 
+// An operand as TensorIterator hands it to a kernel: in the result's type, which a number and a wider tensor
+// are rounded to; 16-bit floats are then computed in 32 bits.
+Tensor common(const Call& c, std::string_view name);
+
+// The same, but for kernels that read a second operand of one element as what it was before.
+Tensor common_or_original(const Call& c, std::string_view name);
+
+inline std::pair<Tensor, Tensor> common_operands(const Call& c) {
+  return {common(c, "self"), common(c, "other")};
+}
+
 inline std::pair<Tensor, Tensor> operands(const Call& c, DType dtype) {
   return {c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims())};
 }

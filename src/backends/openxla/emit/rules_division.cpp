@@ -38,20 +38,20 @@ static Tensor modulo(Builder& b, const Tensor& x, const Tensor& y) {
   return b.select(b.both(b.compare(Compare::kNe, rest, zero), opposite), b.add(rest, y), rest);
 }
 
-// The operands of a division: eager kernels raise where an integer is divided by 0.
-static std::pair<Tensor, Tensor> dividend_and_divisor(const Call& c) {
+// Eager kernels raise where an integer is divided by 0.
+static void require_divisor(const Call& c) {
   const DType type = accumulation_type(c.result_dtype());
-  if (is_integer(type) && (c.is_tensor("other") || c.real("other") == 0)) {
-    const Tensor divisor = c.operand("other", type);
-    c.b.require(c.b.compare(Compare::kNe, divisor, c.b.like(divisor, 0)));
-  }
-  return operands(c, type);
+  if (!is_integer(type) || (!c.is_tensor("other") && c.real("other") != 0)) return;
+  const Tensor divisor = c.operand("other", type);
+  c.b.require(c.b.compare(Compare::kNe, divisor, c.b.like(divisor, 0)));
 }
 
-Outputs div(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
-  return {c.b.div(a, d)};
+static std::pair<Tensor, Tensor> dividend_and_divisor(const Call& c) {
+  require_divisor(c);
+  return {common(c, "self"), common_or_original(c, "other")};
 }
+
+Outputs div(const Call& c) { return {c.b.div(common(c, "self"), common_or_original(c, "other"))}; }
 
 Outputs div_mode(const Call& c) {
   const auto [a, d] = dividend_and_divisor(c);
@@ -68,12 +68,14 @@ Outputs floor_div(const Call& c) {
 }
 
 Outputs remainder(const Call& c) {
-  const auto [a, d] = dividend_and_divisor(c);
+  require_divisor(c);
+  const auto [a, d] = common_operands(c);
   return {modulo(c.b, a, d)};
 }
 
 Outputs fmod(const Call& c) {
-  const auto [a, d] = dividend_and_divisor(c);
+  require_divisor(c);
+  const auto [a, d] = common_operands(c);
   return {c.b.binary("remainder", a, d)};
 }
 

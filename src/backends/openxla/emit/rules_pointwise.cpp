@@ -8,11 +8,29 @@
 
 namespace stator::openxla::rule {
 
+static bool is_16_bit_float(DType dtype) { return is_float(dtype) && accumulation_type(dtype) != dtype; }
+
+Tensor common(const Call& c, std::string_view name) {
+  const DType type = c.result_dtype(), computed = accumulation_type(type);
+  if (!is_16_bit_float(type)) return c.operand(name, computed, c.result_dims());
+  Tensor narrow = c.operand(name, type, c.result_dims());
+  // XLA takes a float that is rounded and widened again for the float.
+  if (c.is_tensor(name) && c.tensor(name).dtype != type) narrow = c.b.barrier(narrow);
+  return c.b.convert(narrow, computed);
+}
+
+Tensor common_or_original(const Call& c, std::string_view name) {
+  if (c.is_tensor(name) && c.tensor(name).count() != 1) return common(c, name);
+  return c.operand(name, accumulation_type(c.result_dtype()), c.result_dims());
+}
+
 Outputs apply_unary(const Call& c, std::string_view op) { return {c.b.unary(op, wide_self(c))}; }
 
 Outputs apply_binary(const Call& c, std::string_view op) {
   const DType dtype = accumulation_type(c.promoted({"self", "other"}));
   const DType type = is_float(c.result_dtype()) && is_integer(dtype) ? c.result_dtype() : dtype;
+  if (accumulation_type(c.result_dtype()) == type)
+    return {c.b.binary(op, common(c, "self"), common(c, "other"))};
   return {
       c.b.binary(op, c.operand("self", type, c.result_dims()), c.operand("other", type, c.result_dims()))};
 }
@@ -36,36 +54,52 @@ Outputs apply_logical(const Call& c, std::string_view op) {
                      c.operand("other", DType::kBool, c.result_dims()))};
 }
 
-static Tensor scaled(const Call& c, const Tensor& x, std::string_view name) {
-  if (!c.has(name)) return x;
-  return c.b.mul(x, c.operand(name, x.dtype, x.dims));
+// A number, or the only element of a tensor, is rounded once more when it has been multiplied.
+static Tensor times_alpha(const Call& c, const Tensor& x, std::string_view name) {
+  if (!c.has("alpha") || (!c.is_tensor("alpha") && c.real("alpha") == 1)) return x;
+  const Tensor product = c.b.mul(x, c.operand("alpha", x.dtype, x.dims));
+  if (x.dtype == c.result_dtype() || (c.is_tensor(name) && c.tensor(name).count() != 1)) return product;
+  return c.b.convert(c.b.barrier(c.b.convert(product, c.result_dtype())), x.dtype);
 }
 
 static Outputs plus_scaled(const Call& c, std::string_view op) {
-  const DType dtype = accumulation_type(c.result_dtype());
-  const Tensor a = c.operand("self", dtype, c.result_dims()), d = c.operand("other", dtype, c.result_dims());
-  if (dtype == DType::kBool) return {c.b.either(a, d)};
-  return {c.b.binary(op, a, scaled(c, d, "alpha"))};
+  const auto [a, d] = common_operands(c);
+  if (a.dtype == DType::kBool) return {c.b.either(a, d)};
+  return {c.b.binary(op, a, times_alpha(c, d, "other"))};
 }
 
 Outputs add(const Call& c) { return plus_scaled(c, "add"); }
 Outputs sub(const Call& c) { return plus_scaled(c, "subtract"); }
 
 Outputs rsub(const Call& c) {
-  const DType dtype = accumulation_type(c.result_dtype());
-  return {c.b.sub(c.operand("other", dtype, c.result_dims()),
-                  scaled(c, c.operand("self", dtype, c.result_dims()), "alpha"))};
+  const auto [a, d] = common_operands(c);
+  return {c.b.sub(d, times_alpha(c, a, "self"))};
 }
 
 Outputs mul(const Call& c) {
-  const DType dtype = accumulation_type(c.result_dtype());
-  const Tensor a = c.operand("self", dtype, c.result_dims()), d = c.operand("other", dtype, c.result_dims());
-  return {dtype == DType::kBool ? c.b.both(a, d) : c.b.mul(a, d)};
+  const Tensor a = common(c, "self"), d = common_or_original(c, "other");
+  return {a.dtype == DType::kBool ? c.b.both(a, d) : c.b.mul(a, d)};
+}
+
+// XLA reads the six lowest bits of an exponent. Of the others six more at a time, for the base to the 64th.
+static Tensor integer_power(Builder& b, Tensor base, const Tensor& exponent) {
+  const int64_t bits = 8 * bytes_of(exponent.dtype);
+  Tensor rest = is_signed(exponent.dtype) ? b.binary("maximum", exponent, b.like(exponent, 0)) : exponent;
+  const Tensor plain = b.binary("power", base, exponent);  // negative exponents
+  Tensor power = b.like(base, 1);
+  for (int64_t done = 0; done < bits; done += 6) {
+    power = b.mul(power, b.binary("power", base, b.binary("and", rest, b.like(rest, 63))));
+    if (done + 6 >= bits) break;
+    rest = b.binary("shift_right_logical", rest, b.like(rest, 6));
+    for (int i = 0; i < 6; ++i) base = b.mul(base, base);
+  }
+  if (!is_signed(exponent.dtype)) return power;
+  return b.select(b.compare(Compare::kLt, exponent, b.like(exponent, 0)), plain, power);
 }
 
 Outputs pow(const Call& c) {
-  const DType dtype = accumulation_type(c.result_dtype());
-  Tensor base = c.operand("self", dtype, c.result_dims());
+  Tensor base = common(c, "self");
+  const DType dtype = base.dtype;
   if (c.result_dtype() == DType::kF16 && !c.is_tensor("exponent") && std::abs(c.real("exponent")) == 0.5) {
     // torch's kernel for these calls std::pow, which leaves the signs of zero and infinity out.
     base = c.b.select(c.b.compare(Compare::kEq, base, c.b.like(base, 0)), c.b.like(base, 0), base);
@@ -82,7 +116,8 @@ Outputs pow(const Call& c) {
     if (is_float(dtype) && exponent == -0.5) return {c.b.unary("rsqrt", base)};
     if (is_float(dtype) && exponent == -1) return {c.b.div(c.b.like(base, 1), base)};
   }
-  return {c.b.binary("power", base, c.operand("exponent", dtype, c.result_dims()))};
+  if (is_integer(dtype)) return {integer_power(c.b, base, common(c, "exponent"))};
+  return {c.b.binary("power", base, common(c, "exponent"))};
 }
 
 static Outputs extreme(const Call& c, std::string_view op) {
@@ -165,13 +200,13 @@ Outputs reciprocal(const Call& c) {
 }
 
 // Rounding leaves integers as they are.
-static Outputs rounded(const Call& c, std::string_view op) {
+static Outputs to_whole(const Call& c, std::string_view op) {
   const Tensor x = self(c);
   return {is_float(x.dtype) ? c.b.unary(op, x) : x};
 }
-Outputs floor(const Call& c) { return rounded(c, "floor"); }
-Outputs ceil(const Call& c) { return rounded(c, "ceil"); }
-Outputs round(const Call& c) { return rounded(c, "round_nearest_even"); }
+Outputs floor(const Call& c) { return to_whole(c, "floor"); }
+Outputs ceil(const Call& c) { return to_whole(c, "ceil"); }
+Outputs round(const Call& c) { return to_whole(c, "round_nearest_even"); }
 Outputs trunc(const Call& c) {
   const Tensor x = self(c);
   return {is_float(x.dtype) ? truncated(c.b, x) : x};
@@ -207,7 +242,7 @@ Outputs relu(const Call& c) {
 }
 
 Outputs leaky_relu(const Call& c) {
-  const Tensor x = self(c);
+  const Tensor x = wide_self(c);
   return {c.b.select(c.b.compare(Compare::kGt, x, c.b.like(x, 0)), x,
                      c.b.mul(x, c.b.like(x, c.real("negative_slope", 0.01))))};
 }
@@ -283,13 +318,13 @@ Outputs shift_right(const Call& c) {
 }
 
 Outputs atan2(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  const auto [a, d] = common_operands(c);
   return {c.b.binary("atan2", a, d)};
 }
 
 Outputs hypot(const Call& c) {
   Builder& b = c.b;
-  const auto [x, y] = operands(c, accumulation_type(c.result_dtype()));
+  const auto [x, y] = common_operands(c);
   const Tensor u = b.unary("abs", x), v = b.unary("abs", y);
   const Tensor large = b.binary("maximum", u, v), small = b.binary("minimum", u, v);
   const Tensor ratio =
@@ -311,7 +346,7 @@ Outputs digamma(const Call& c) {
 }
 
 Outputs zeta(const Call& c) {
-  const auto [a, d] = operands(c, accumulation_type(c.result_dtype()));
+  const auto [a, d] = common_operands(c);
   return {c.b.binary("chlo.zeta", a, d)};
 }
 

@@ -115,6 +115,14 @@ bool clamp(const Call& call, Answer& answer) {
   return answer_iterated(call, answer, operands, dtype);
 }
 
+// rrelu, poisson: the result has the standard strides, whatever those of the argument are.
+bool contiguous_floating(const Call& call, Answer& answer) {
+  const TensorMeta& self = call.tensor(0);
+  if (!c10::isFloatingType(self.dtype)) return false;
+  answer.fresh(fresh_meta(self.sizes, self.dtype, self.device));
+  return true;
+}
+
 // glu(self, dim): two halves become one.
 bool gated(const Call& call, Answer& answer) {
   const TensorMeta& self = call.tensor(0);
@@ -132,6 +140,10 @@ bool gated(const Call& call, Answer& answer) {
 
 constexpr RuleEntry kRules[] = {
     {"aten::glu", gated},
+    {"aten::_standard_gamma", contiguous_floating},
+    {"aten::poisson", contiguous_floating},
+    {"aten::rrelu", contiguous_floating},
+    {"aten::rrelu_with_noise", contiguous_floating},
     STATOR_FORMS("aten::neg", no_bool),
     STATOR_FORMS("aten::negative", no_bool),
     STATOR_FORMS("aten::abs", absolute),
