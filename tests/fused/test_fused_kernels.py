@@ -263,3 +263,25 @@ def test_powers_of_special_values(dtype: torch.dtype, exponent: float) -> None:
     with torch.no_grad():
         result = stator.compile(program, backend="fused", fullgraph=True)(x)
         torch.testing.assert_close(result, program(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_operands_are_rounded_to_a_16_bit_result(dtype: torch.dtype) -> None:
+    """Bit for bit: numbers, and tensors without dimensions of wider types, which the result's type does not
+    hold. A product reads the second operand as what it was.
+    """
+    x = torch.tensor([0.4, 1000.0, 3.0, 2049.0, -7.0, 65504.0, -3.3, 12.6]).to(dtype)
+    for value in [2049.3, 1 / 3, -7.7, 65519.0, -2051.0, 70000.0]:
+        others = [torch.tensor(value), torch.tensor(int(value) or 7), torch.tensor([int(value) or 7])]
+
+        def program(x: torch.Tensor, *others: torch.Tensor, value: float = value) -> list[torch.Tensor]:
+            results = [x + value, value - x, x - value, x * value, x / value]
+            for other in others:
+                results += [x + other, other + x, x - other, other - x, x * other, other * x, x / other]
+            return results
+
+        stator.reset()
+        got = stator.compile(program, backend="fused")(x, *others)
+        for i, (a, b) in enumerate(zip(got, program(x, *others), strict=True)):
+            assert a.dtype == b.dtype
+            assert torch.equal(a, b), (value, i, a, b)

@@ -27,6 +27,12 @@ bool NodeTerms::is_tensor(std::string_view name) const {
   return operand && operand->kind == OperandKind::kValue && graph_.value(operand->value).is_tensor();
 }
 
+bool NodeTerms::is_single(std::string_view name) const {
+  if (!is_tensor(name)) return true;
+  return std::ranges::all_of(graph_.sizes(find(name)->value),
+                             [](shape::Dim size) { return size == shape::Dim(1); });
+}
+
 ir::DType NodeTerms::dtype(std::string_view name) const {
   if (!is_tensor(name)) throw NotFused{};
   return graph_.value(find(name)->value).dtype;

@@ -25,6 +25,7 @@ class NodeTerms {
   // Arguments are asked for by the name in the operator's schema. A missing one is as one that is None.
   bool has(std::string_view name) const;
   bool is_tensor(std::string_view name) const;
+  bool is_single(std::string_view name) const;   // a number, or a tensor of one element
   ir::DType dtype(std::string_view name) const;  // of a tensor
   double real(std::string_view name, double otherwise) const;
   int64_t integer(std::string_view name, int64_t otherwise) const;

@@ -20,30 +20,47 @@ Type float_result(NodeTerms& n) {
 TermId self(NodeTerms& n) { return n.operand("self", n.result()); }
 TermId float_self(NodeTerms& n) { return n.operand("self", float_result(n)); }
 
+// An operand as TensorIterator hands it to a kernel: a number and a wider tensor are rounded to the result's
+// type.
+TermId common(NodeTerms& n, const char* name) {
+  const TermId term = n.operand(name, n.result());
+  if (n.is_tensor(name) && n.dtype(name) == n.result_dtype()) return term;
+  return n.rounded(term, n.result_dtype());
+}
+// The same, but for kernels that read a second operand of one element as what it was before.
+TermId common_or_original(NodeTerms& n, const char* name) {
+  return n.is_single(name) ? n.operand(name, n.result()) : common(n, name);
+}
+
 // -- Arithmetic ---------------------------------------------------------------------------------------------
 
+// A single element is rounded once more when it has been multiplied.
 TermId scaled_other(NodeTerms& n, const char* name) {
-  const TermId other = n.operand(name, n.result());
+  const TermId other = common(n, name);
   if (!n.has("alpha") || n.real("alpha", 1) == 1) return other;
-  return n.mul(other, n.operand("alpha", n.result()));
+  const TermId product = n.mul(other, n.operand("alpha", n.result()));
+  return n.is_single(name) ? n.rounded(product, n.result_dtype()) : product;
 }
-TermId add(NodeTerms& n) { return n.add(self(n), scaled_other(n, "other")); }
+TermId add(NodeTerms& n) { return n.add(common(n, "self"), scaled_other(n, "other")); }
 TermId sub(NodeTerms& n) {
   if (n.result() == Type::boolean) throw NotFused{};
-  return n.sub(self(n), scaled_other(n, "other"));
+  return n.sub(common(n, "self"), scaled_other(n, "other"));
 }
 TermId rsub(NodeTerms& n) {
   if (n.result() == Type::boolean) throw NotFused{};
-  return n.sub(n.operand("other", n.result()), scaled_other(n, "self"));
+  return n.sub(common(n, "other"), scaled_other(n, "self"));
 }
-TermId mul(NodeTerms& n) { return n.mul(self(n), n.operand("other", n.result())); }
-TermId div(NodeTerms& n) { return n.div(float_self(n), n.operand("other", n.result())); }
+TermId mul(NodeTerms& n) { return n.mul(common(n, "self"), common_or_original(n, "other")); }
+TermId div(NodeTerms& n) {
+  float_result(n);
+  return n.div(common(n, "self"), common_or_original(n, "other"));
+}
 
 TermId addcmul(NodeTerms& n) {
   const Type type = float_result(n);
-  const TermId first = n.operand("tensor1", type), second = n.operand("tensor2", type);
+  const TermId first = common(n, "tensor1"), second = common(n, "tensor2");
   TermId scaled = n.real("value", 1) == 1 ? first : n.mul(n.operand("value", type), first);
-  return n.add(n.operand("self", type), n.mul(scaled, second));
+  return n.add(common(n, "self"), n.mul(scaled, second));
 }
 
 TermId maximum(NodeTerms& n) { return n.make(Op::maximum, self(n), n.operand("other", n.result())); }
