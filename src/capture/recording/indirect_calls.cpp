@@ -68,6 +68,14 @@ static bool is_of_this_call(const Recording& recording, PyObject* object) {
     if (!items) drop_error();
     return !items || is_of_this_call(recording, items.get());
   }
+  if (Py_IS_TYPE(object, &Py_GenericAliasType)) {  // `tuple[int]`: equal by what it is made of
+    for (const char* part : {"__origin__", "__args__"}) {
+      const auto value = Ref<>::steal(PyObject_GetAttrString(object, part));
+      if (!value) drop_error();
+      if (!value || is_of_this_call(recording, value.get())) return true;
+    }
+    return false;
+  }
   if (!PyTuple_CheckExact(object)) return is_of_call(recording, object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
     if (is_of_this_call(recording, PyTuple_GET_ITEM(object, i))) return true;

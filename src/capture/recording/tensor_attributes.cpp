@@ -83,6 +83,8 @@ bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* nam
     if (has_own_attribute(tensor, name)) return true;
   }
   if (recording.domain.attribute_is_captured(tensor, name)) {
+    if (!recording.pending.empty() && recording.pending.back().frame == recording.frame)
+      recording.pending.back().kind = PendingResult::shown;
     if (!is_pinned(recording, tensor)) return true;
     look_at(recording, tensor);
     if (Ref<> instead = recording.capture.attribute(tensor, name)) {
