@@ -28,7 +28,10 @@ TORCH_ATOMS = (torch.dtype, torch.device, torch.layout, torch.memory_format, tor
 COPIED = (type(iter([])), type(iter(())), type(iter(range(1))), type(iter("")), type(iter(b"")))
 DRAINED = 64  # items taken from each iterator before both are given up as equal
 ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-NOTED_BY_AOT = "_dynamo_propagated_dynamic_indices"  # torch's AOT autograd leaves it on results
+# What torch's AOT autograd leaves on results; before 2.13 under the name that marks of the user's have.
+NOTED_BY_AOT = ["_dynamo_propagated_dynamic_indices"]
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13):
+    NOTED_BY_AOT.append("_dynamo_weak_dynamic_indices")
 CLASS_SLOTS = ("__dict__", "__weakref__", "__module__", "__abstractmethods__", "_abc_impl", "__doc__")
 
 
@@ -275,7 +278,8 @@ class _Walk:
             if found is not None:
                 return found
         ours, theirs = (
-            {name: value for name, value in (_dict(t) or {}).items() if name != NOTED_BY_AOT} for t in (a, b)
+            {name: value for name, value in (_dict(t) or {}).items() if name not in NOTED_BY_AOT}
+            for t in (a, b)
         )
         return self.attributes(ours, theirs, at)
 

@@ -12,7 +12,6 @@ os.environ.setdefault("STATOR_CACHE", "0")
 
 NO_META = "torch 2.11 has no meta function for this operator: the capture breaks there"
 BY_SIZE = "torch 2.11 asks for the size as a number: one capture for each"
-EARLIER = "torch 2.11 calls a cached function of typing's on its way to the engine: it breaks there"
 BY_FLOAT = "torch 2.11's AOT autograd wants this float as a number: one capture for each"
 NO_PARTS = "torch 2.11's AOT autograd splits an empty dimension into no parts, eager code into one"
 BEFORE_2_12 = {
@@ -20,18 +19,9 @@ BEFORE_2_12 = {
     "test_views[split by half-aot_eager]": NO_PARTS,
     "test_a_changing_batch_is_captured_twice[matmul]": BY_SIZE,
     "test_distribution[gamma]": NO_META,
-    "test_a_closure_that_calls_backward_breaks": EARLIER,
-    "test_gradients_that_are_asked_for_inside_break_with_that_reason[backward]": EARLIER,
-    "test_gradients_that_are_asked_for_inside_break_with_that_reason[grad]": EARLIER,
-    "test_gradients_outside_of_transforms_are_a_break": EARLIER,
     **{
         f"test_floats_that_aot_autograd_makes_tensors_of[{name}]": BY_FLOAT
         for name in ("product", "quotient", "cosine")
-    },
-    **{
-        f"test_gradients[inner gradient-{needs}-{backend}]": EARLIER
-        for needs in (False, True)
-        for backend in ("native", "eager")
     },
 }
 

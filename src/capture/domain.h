@@ -266,6 +266,10 @@ class Domain {
   // A capture was given up: what stood in its way, and can be done only while none runs, is done now. True:
   // it is tried again.
   virtual bool clear_the_way() const { return false; }
+  // A C++ exception is handled: becomes the Python error that is set, the one that it holds where it does.
+  virtual void raise_caught(const std::exception& error) const {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
   // Python code that the domain's C code calls in place of an operator: with dictionaries which it made for
   // that call; what it gives is the result.
   virtual bool answers_for_operators(const PyCodeObject* /*code*/) const { return false; }

@@ -12,14 +12,14 @@ from stator import _capture
 from stator.backends.invoke import BACKEND_SECONDS
 from stator.runtime.user_lines import Frame, place_of
 
-_alive: "weakref.WeakSet[_capture.Compiled[..., Any]]" = weakref.WeakSet()
-_order: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], int]" = weakref.WeakKeyDictionary()
-_backends: "weakref.WeakKeyDictionary[_capture.Compiled[..., Any], Any]" = weakref.WeakKeyDictionary()
+# In the order they were made. Without callbacks, as Python's weak collections have them: what interrupts the
+# program while one of those runs is lost.
+_made: "list[weakref.ref[_capture.Compiled[..., Any]]]" = []
+_clear_at = 64  # references; those of what has died are dropped then
 _skipped: set[CodeType] = set()
 _kept: "list[_capture.Compiled[..., Any]] | None" = None
 _before_drop: "Callable[[_capture.Compiled[..., Any]], object] | None" = None
-_made = 0
-_lock = threading.RLock()  # collections of weak references may not grow while they are walked through
+_lock = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ class CacheEntry:
     """What a backend in Python took of `seconds`."""
 
 
-def remember(compiled: "_capture.Compiled[..., Any]", backend: Any) -> None:
+def remember(compiled: "_capture.Compiled[..., Any]") -> None:
     """Take part in `reset` and `cache_entries`; dies with the compiled function."""
-    global _made
+    global _clear_at
     with _lock:
-        _made += 1
-        _alive.add(compiled)
-        _order[compiled] = _made
-        _backends[compiled] = backend
+        if len(_made) >= _clear_at:
+            _made[:] = [reference for reference in _made if reference() is not None]
+            _clear_at = 64 + 2 * len(_made)
+        _made.append(weakref.ref(compiled))
         if _kept is not None:
             _kept.append(compiled)
     if getattr(_function_of(compiled.wrapped_function), "__code__", None) in _skipped:
@@ -98,12 +98,8 @@ def _drop(compiled: "_capture.Compiled[..., Any]") -> None:
 
 def all_in_order() -> "list[_capture.Compiled[..., Any]]":
     """Every compiled function that is alive, in the order they were made."""
-    return sorted(_all_alive(), key=lambda compiled: _order[compiled])
-
-
-def _all_alive() -> "list[_capture.Compiled[..., Any]]":
     with _lock:
-        return list(_alive)
+        return [compiled for reference in _made if (compiled := reference()) is not None]
 
 
 def compiled_forms(fn: Any) -> "list[_capture.Compiled[..., Any]]":
@@ -113,8 +109,7 @@ def compiled_forms(fn: Any) -> "list[_capture.Compiled[..., Any]]":
     module_form = getattr(type(fn), "_compiled", None)  # of an OptimizedModule
     if isinstance(module_form, _capture.Compiled):
         return [module_form]
-    found = [compiled for compiled in _all_alive() if _is_same(compiled.wrapped_function, fn)]
-    return sorted(found, key=lambda compiled: _order[compiled])
+    return [compiled for compiled in all_in_order() if _is_same(compiled.wrapped_function, fn)]
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -185,13 +180,13 @@ def guard_of(text: str, user_line: str = "") -> Guard:
 
 def reset() -> None:
     """Drop every capture, and the state of backends that have `reset()`."""
-    for compiled in _all_alive():
+    alive = all_in_order()
+    for compiled in alive:
         _drop(compiled)
     _skipped.clear()
     done: list[Any] = []
-    with _lock:
-        backends = list(_backends.values())
-    for backend in backends:
+    for compiled in alive:
+        backend: Any = getattr(compiled.context, "backend", None)
         if hasattr(backend, "reset") and not any(backend is other for other in done):
             done.append(backend)
             backend.reset()
@@ -223,7 +218,7 @@ def skip_code(code: CodeType) -> None:
 
 
 def _with_code(code: CodeType) -> "Sequence[_capture.Compiled[..., Any]]":
-    return [c for c in _all_alive() if getattr(_function_of(c.wrapped_function), "__code__", None) is code]
+    return [c for c in all_in_order() if getattr(_function_of(c.wrapped_function), "__code__", None) is code]
 
 
 def _function_of(fn: Callable[..., Any]) -> Any:

@@ -79,7 +79,7 @@ class OptimizeContext:
         compiler_config = getattr(self.backend, "get_compiler_config", None)
         if compiler_config is not None:
             vars(compiled)["get_compiler_config"] = compiler_config
-        cache.remember(compiled, self.backend)
+        cache.remember(compiled)
         return compiled
 
     def _class(self, cls: type) -> type:

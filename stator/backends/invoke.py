@@ -103,7 +103,7 @@ def compile_graph(
         elif symbols is not None:
             examples = _symbolic_examples(module)
         start = time.perf_counter()
-        with _one_at_a_time, context(), _as_dynamo_calls(), told_on_terminal(_task(backend, module)):
+        with _compiling, context(), _as_dynamo_calls(), told_on_terminal(_task(backend, module)):
             compiled = compile_parts(module, examples)
         module.meta[BACKEND_SECONDS] = time.perf_counter() - start
         if not callable(compiled):
@@ -155,24 +155,17 @@ _FAKE_REFUSALS = (
 )
 
 
-class _CompileLock:
-    """Lets one thread at a time compile: what traces graphs in torch keeps its state in the process."""
-
-    def __init__(self) -> None:
-        self._renew()
-        os.register_at_fork(after_in_child=self._renew)  # the thread that held it is not in the child
-
-    def _renew(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
+# Lets one thread at a time compile: what traces graphs in torch keeps its state in the process. A lock of C
+# code: an interrupt between taking it and entering the block, in Python code, would leave it taken for good.
+_compiling = threading.RLock()
 
 
-_one_at_a_time = _CompileLock()
+def _renew_lock() -> None:
+    global _compiling
+    _compiling = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # the thread that held it is not in the child
 
 
 def _task(backend: Callable[..., Any], module: Any) -> str:

@@ -40,8 +40,8 @@ def traits_of(backend: Any) -> Traits:
     return found if isinstance(found, Traits) else PLAIN
 
 
-_refused: "weakref.WeakSet[Any]" = weakref.WeakSet()
-"""Backends without traits that have refused such a graph."""
+_refused: "dict[int, weakref.ref[Any]]" = {}
+"""Backends without traits that have refused such a graph, by identity."""
 
 
 def takes_reads(backend: Any) -> bool:
@@ -58,9 +58,11 @@ def takes_reads(backend: Any) -> bool:
     if str(module).partition(".")[0] in ("torch", "stator"):
         return False
     try:
-        return backend not in _refused
-    except TypeError:  # it has no hash or no weak reference: what it refuses could not be kept
+        weakref.ref(backend)
+    except TypeError:  # what it refuses could not be kept
         return False
+    refused = _refused.get(id(backend))
+    return refused is None or refused() is not backend
 
 
 def note_refusal(backend: Any, module: Any) -> None:
@@ -72,4 +74,4 @@ def note_refusal(backend: Any, module: Any) -> None:
     tags = [set(getattr(node.target, "tags", ())) for node in module.graph.nodes]
     runs_backward = any(hasattr(node.target, "stator_reads") for node in module.graph.nodes)
     if runs_backward or any(each & reads for each in tags) or not {"item", "is_nonzero"}.isdisjoint(targets):
-        _refused.add(backend)
+        _refused[id(backend)] = weakref.ref(backend)

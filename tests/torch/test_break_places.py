@@ -67,7 +67,8 @@ def without_marks(value: Any) -> Any:
     """AOT autograd notes on its results which of their sizes may change."""
     for leaf in torch.utils._pytree.tree_leaves(value):
         if isinstance(leaf, torch.Tensor):
-            vars(leaf).pop("_dynamo_propagated_dynamic_indices", None)
+            for name in comparison.NOTED_BY_AOT:
+                vars(leaf).pop(name, None)
     return value
 
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Union
 
 import pytest
 from comparison import alike
@@ -175,3 +175,22 @@ def test_keywords_and_eviction(form: int, typed: bool, limit: int | None) -> Non
             change(cache)
         assert alike(compiled(x), plain(x)), step
         assert alike(compiled(x), plain(x)), step
+
+
+def test_a_key_of_type_aliases_is_made_anew_by_each_call() -> None:
+    """`Union[list[Plan], tuple[Plan, ...]]`: what the aliases are made of says what the cache gives."""
+
+    class Plan:
+        pass
+
+    def program(x: Tensor) -> tuple[Tensor, Any]:
+        return x + 1, Union[list[Plan], tuple[Plan, ...]]  # noqa: UP007
+
+    compiled = Compiled(program)
+    x = torch.ones(3)
+    for _ in range(4):
+        ours, eagers = compiled(x), program(x)
+        assert ours[1] is eagers[1]
+        assert torch.equal(ours[0], eagers[0])
+    assert compiled.breaks == []
+    assert sum(row["hits"] for row in compiled.entries) >= 3

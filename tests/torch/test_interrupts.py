@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import itertools
 import logging
 import random
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -81,27 +85,31 @@ def program(x: Tensor, world: World) -> Tensor:
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt after some time; counts how often it did."""
+    """Raises an error after some time; counts how often it did."""
 
     def __init__(self) -> None:
         self.raised = 0
+        self.kind: type[BaseException] = KeyboardInterrupt
 
     def __call__(self, *_: Any) -> None:
         self.raised += 1
-        raise KeyboardInterrupt
+        raise self.kind(self.raised)
 
     def call(self, function: Any, after: float, *arguments: Any) -> Any:
-        """The result; None: it was interrupted."""
-        result = None
+        """The result; None: it was interrupted, by nothing but what was raised meanwhile, once."""
+        result, before = None, self.raised
+        arrived: BaseException | None = None
         try:
             try:
                 signal.setitimer(signal.ITIMER_REAL, after)
                 result = function(*arguments)
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
-        except KeyboardInterrupt:
-            return None
-        return result
+        except self.kind as error:
+            arrived = error
+        assert self.raised == before + (arrived is not None)
+        assert arrived is None or arrived.args == (self.raised,)
+        return result if arrived is None else None
 
 
 @pytest.fixture
@@ -128,6 +136,98 @@ def test_the_program_stays_whole(interrupter: Interrupter) -> None:
         if number % 20 == 0:
             assert torch.equal(compiled(x, World()), expected)
     assert interrupter.raised > 50
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "native": lambda function: stator.compile(function, backend="native"),
+    "eager": lambda function: stator.compile(function, backend="eager"),
+    "interpreted": stator.interpret,
+}
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("form", list(FORMS))
+def test_each_one_arrives_once(interrupter: Interrupter, form: str, kind: type[BaseException]) -> None:
+    """Wherever it was raised: in the program, in the engine's Python code, in a backend."""
+    gc.collect()  # callbacks of weak references, also torch's, swallow what is raised in them
+    choose = random.Random(form)
+    x = torch.ones(4)
+    expected = program(x, World())
+    interrupter.kind = kind
+    run = FORMS[form](program)
+    run(x, World())
+    stator.reset()
+    start = time.perf_counter()
+    run(x, World())
+    to_capture = time.perf_counter() - start
+    for number in range(300):
+        world = World()
+        if number % 2 == 0:
+            stator.reset()
+        after = choose.uniform(1e-6, to_capture if number % 2 == 0 else to_capture / 20)
+        result = interrupter.call(run, after, x, world)
+        # Between two operators of a Python backend's function, some of a segment's writes have happened.
+        assert form == "eager" or world.is_whole()
+        assert result is None or torch.equal(result, expected)
+    assert interrupter.raised > 100
+    for _ in range(3):
+        assert torch.equal(run(x, World()), expected)
+
+
+class Worker(threading.Thread):
+    """Runs the program until it is told to stop; counts what interrupts it."""
+
+    def __init__(self, run: Any) -> None:
+        super().__init__()
+        self.run_program = run
+        self.done = False
+        self.rounds = self.caught = 0
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        x = torch.ones(4)
+        expected = program(x, World())
+        try:
+            while not self.done:
+                try:
+                    while not self.done:
+                        self.rounds += 1
+                        if self.rounds % 2 == 0:
+                            stator.reset()
+                        assert torch.equal(self.run_program(x, World()), expected)
+                except KeyboardInterrupt:
+                    self.caught += 1
+        except BaseException as error:
+            self.error = error
+
+    def wait(self, name: str, number: int) -> None:
+        end = time.monotonic() + 60
+        while getattr(self, name) < number:
+            assert self.is_alive(), self.error
+            assert time.monotonic() < end, f"{name} stays {getattr(self, name)}"
+            time.sleep(1e-4)
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_what_another_thread_raises_arrives_once(form: str) -> None:
+    gc.collect()
+    choose = random.Random(form)
+    worker = Worker(FORMS[form](program))
+    worker.start()
+    try:
+        for number in range(60):
+            worker.wait("rounds", worker.rounds + 2)
+            time.sleep(choose.uniform(0, 1e-2))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(worker.ident or 0), ctypes.py_object(KeyboardInterrupt)
+            )
+            worker.wait("caught", number + 1)
+        worker.wait("rounds", worker.rounds + 3)
+    finally:
+        worker.done = True
+        worker.join()
+    assert worker.error is None
+    assert worker.caught == 60
 
 
 def test_what_arrives_while_a_segment_is_compiled_is_raised(interrupter: Interrupter) -> None:
@@ -172,6 +272,52 @@ def test_what_arrives_while_a_segment_runs_is_raised(interrupter: Interrupter) -
     results = [interrupter.call(compiled, 100, x) for _ in range(8)]
     assert interrupter.raised == sum(result is None for result in results) == 1
     assert torch.equal(compiled(x), pure(x))
+
+
+def test_a_signal_whose_handler_returns_ends_no_capture_for_good(interrupter: Interrupter) -> None:
+    """What is captured when it arrives runs natively, and is captured the next time; also as a whole."""
+    seen = []
+    signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+
+    def asked(x: Tensor) -> Tensor:
+        for i in range(200):
+            x = x + i
+        return x
+
+    compiled = stator.compile(asked, backend="native", fullgraph=True)
+    x = torch.ones(3)
+    compiled(x)
+    for number in range(60):
+        stator.reset()
+        signal.setitimer(signal.ITIMER_REAL, 1e-4 * (1 + number % 20))
+        assert torch.equal(compiled(x), asked(x))
+        while len(seen) <= number:
+            time.sleep(1e-4)
+        assert torch.equal(compiled(x), asked(x))
+        assert len(stator.cache_entries(compiled)) == 1
+
+
+def test_what_the_program_raises_itself_is_raised_once(interrupter: Interrupter) -> None:
+    """No interrupt: a capture is taken back, and the program raises it, or catches it."""
+    caught = []
+
+    def leaves(x: Tensor, kind: type[BaseException]) -> Tensor:
+        y = x + 1
+        try:
+            caught.append("tried")
+            raise kind("own")
+        except SystemExit:
+            caught.append("caught")
+        return y * 2
+
+    compiled = stator.compile(leaves, backend="native")
+    x = torch.ones(3)
+    for _ in range(3):
+        assert torch.equal(compiled(x, SystemExit), (x + 1) * 2)
+        with pytest.raises(KeyboardInterrupt, match="own"):
+            compiled(x, KeyboardInterrupt)
+    assert caught == ["tried", "caught", "tried"] * 3
+    time.sleep(0.01)
 
 
 class Interrupts(logging.Handler):

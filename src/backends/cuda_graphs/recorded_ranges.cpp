@@ -9,6 +9,8 @@
 #include <atomic>
 #include <bit>
 
+#include "torch/tracing/caught_error.h"
+
 namespace stator::cuda_graphs {
 namespace {
 
@@ -388,6 +390,7 @@ std::unique_ptr<RecordedRanges::Recording> RecordedRanges::record(Slot& slot,
     made->recorded = recorder_->record([&] { natively(own, at); }, again);
   } catch (const std::exception& error) {
     give_up(slot, at, error.what());
+    drop_caught();
     return nullptr;
   }
   std::unordered_map<const c10::StorageImpl*, int> of_input;

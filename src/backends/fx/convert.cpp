@@ -13,6 +13,7 @@
 #include "backends/below_autograd.h"
 #include "backends/fx/expressions.h"
 #include "backends/fx/operands.h"
+#include "capture/cpython/attribute_lookup.h"
 #include "capture/cpython/collection_pause.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
@@ -191,7 +192,7 @@ class Converter {
       if (node.op != ir::op::kCall) return false;
       const auto* function =
           static_cast<const OpaqueFunction*>(graph_.constant(graph_.operands(node)[0]).object.get());
-      return py::hasattr(function->call, "bodies");
+      return has_attribute(function->call.ptr(), "bodies");
     };
     return std::ranges::any_of(graph_.nodes(), calls);
   }

@@ -14,6 +14,8 @@
 #include "backends/kernel_warnings.h"
 #include "backends/native/tensor_program.h"
 #include "backends/run_recovery.h"
+#include "capture/cpython/attribute_lookup.h"
+#include "capture/cpython/error_scope.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 #include "core/shape/text.h"
@@ -134,14 +136,16 @@ class FxProgram final : public TensorProgram {
   // The node that has raised the error that is set, where it was a number's (stator.fx.graph.PLACE): the
   // error is the program's then, and comes out of no code of the backend's.
   static size_t take_place() {
-    py::error_scope error;
-    PyErr_NormalizeException(&error.type, &error.value, &error.trace);
-    const py::handle raised(error.value);
-    if (!raised || !py::hasattr(raised, "stator_place")) return SIZE_MAX;
-    const auto place = raised.attr("stator_place").cast<size_t>();
-    py::delattr(raised, "stator_place");
-    Py_CLEAR(error.trace);
-    PyException_SetTraceback(error.value, Py_None);
+    if (!PyErr_Occurred()) return SIZE_MAX;
+    Ref<> error = take_error();
+    PyObject* const raised = error.get();
+    size_t place = SIZE_MAX;
+    if (has_attribute(raised, "stator_place")) {
+      place = py::handle(raised).attr("stator_place").cast<size_t>();
+      py::delattr(raised, "stator_place");
+      PyException_SetTraceback(raised, Py_None);
+    }
+    PyErr_Restore(Py_NewRef(Py_TYPE(raised)), error.release(), PyException_GetTraceback(raised));
     return place;
   }
   // Some floats are only compared, by guards: what is given for them is looked at by nobody.

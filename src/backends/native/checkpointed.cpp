@@ -5,6 +5,8 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "torch/tracing/imported_module.h"
 
 namespace stator::native {
@@ -53,9 +55,9 @@ void Checkpointed::leave() {
 Checkpointed::~Checkpointed() {
   if (state_ == nullptr || !state_->generator) return;
   const py::gil_scoped_acquire locked;
-  const py::error_scope of_run;
+  const ErrorScope of_run;
   const Ref<> closed = Ref<>::steal(PyObject_CallMethod(state_->generator.ptr(), "close", nullptr));
-  PyErr_Clear();
+  drop_error();
   state_->generator = {};
 }
 

@@ -8,6 +8,8 @@
 #include "backends/kernel_warnings.h"
 #include "backends/native/program.h"
 #include "backends/run_recovery.h"
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 
@@ -70,9 +72,9 @@ class NativeProgram final : public TensorProgram {
   // Where the function runs natively next, that warns again.
   void show_before_error(KernelWarnings& warnings, const RunFailure& failure) const {
     if (failure.untouched) return;
-    const py::error_scope error;
+    const ErrorScope error;
     size_t node = 0;
-    if (!warnings.show(session_->graph, node)) PyErr_Clear();
+    if (!warnings.show(session_->graph, node)) drop_error();
   }
 
   std::shared_ptr<Session> session_;

@@ -16,6 +16,7 @@
 #include "backends/openxla/refused_calls.h"
 #include "backends/openxla/runtime/executable.h"
 #include "backends/openxla/runtime/precision.h"
+#include "capture/cpython/attribute_lookup.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 #include "core/pass/decompose.h"
@@ -170,7 +171,7 @@ static std::optional<std::string> obstacle(const Session& session, const ir::Dev
 
 std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session>& session,
                                                    PyObject* backend) {
-  if (!PyObject_HasAttrString(backend, "compile_stablehlo")) return nullptr;
+  if (!has_attribute(backend, "compile_stablehlo")) return nullptr;
   const auto refuse = [backend](const std::string& reason) {
     py::handle(backend).attr("not_direct")(reason);
     return nullptr;

@@ -16,6 +16,7 @@
 #include "torch/inference/quiet_warnings.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/tracer.h"
 
 namespace stator::openxla {
@@ -152,11 +153,14 @@ std::optional<std::string> error_of(const OperatorInfo& info, torch::jit::Stack 
     return message;
   } catch (python_error& error) {
     error.persist();
+    drop_caught();
     return std::string("Python raised");
   } catch (const std::bad_alloc&) {
     return {};
   } catch (const std::exception& error) {
-    return std::string(error.what());
+    std::string what = error.what();
+    drop_caught();
+    return what;
   }
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "capture/cpython/interrupts.h"
+
 namespace stator {
 namespace {
 
@@ -14,7 +16,7 @@ FunctionWrapper* wrapper(PyObject* object) { return reinterpret_cast<FunctionWra
 // nullptr without an error: the object has no such attribute.
 Ref<> attribute(PyObject* object, const char* name) {
   auto value = Ref<>::steal(PyObject_GetAttrString(object, name));
-  if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+  if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) drop_error();
   return value;
 }
 
@@ -27,7 +29,7 @@ bool copy_identity(PyObject* to, PyObject* from) {
     const Ref<> own = attribute(from, "__dict__");
     if (!own || PyDict_Update(dict.get(), own.get()) < 0) return false;
     // Of a function that wraps another one.
-    if (PyDict_DelItemString(dict.get(), "__wrapped__") < 0) PyErr_Clear();
+    if (PyDict_DelItemString(dict.get(), "__wrapped__") < 0) drop_error();
   }
   for (const char* name :
        {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__type_params__"}) {

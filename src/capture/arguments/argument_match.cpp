@@ -1,6 +1,7 @@
 // capture/arguments/argument_match.cpp: matching arguments with those of the capture.
 #include "capture/arguments/argument.h"
 #include "capture/arguments/plain_dict.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/function_parts.h"
 #include "capture/guards/guard.h"
 
@@ -10,7 +11,7 @@ namespace stator {
 static bool is_equal_immutable(PyObject* value, PyObject* kept) {
   if (Py_TYPE(value) != Py_TYPE(kept)) return false;
   const int equal = PyObject_RichCompareBool(value, kept, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) drop_error();
   return equal == 1;
 }
 
@@ -49,7 +50,7 @@ bool Argument::has_same_form(PyObject* value) const {
     if (PyODict_CheckExact(value) && !is_without_attributes(value)) return false;
     for (const Ref<>& key : absent) {
       if (PyDict_GetItemWithError(value, key.get()) != nullptr) return false;
-      PyErr_Clear();
+      drop_error();
     }
   }
   if (kind == Kind::set) {

@@ -2,6 +2,7 @@
 #include "capture/arguments/argument_paths.h"
 
 #include "capture/arguments/plain_dict.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/function_parts.h"
 
 namespace stator {
@@ -18,7 +19,7 @@ PyObject* ArgumentStep::find(PyObject* whole) const {
     }
     case Kind::key: {
       PyObject* const found = PyDict_GetItemWithError(whole, key.get());
-      if (found == nullptr) PyErr_Clear();
+      if (found == nullptr) drop_error();
       return found;
     }
     case Kind::attributes:

@@ -1,12 +1,14 @@
 // capture/arguments/names.cpp: the arguments of a call as source expressions.
 #include "capture/arguments/names.h"
 
+#include "capture/cpython/interrupts.h"
+
 namespace stator {
 namespace {
 
 std::string local(PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) PyErr_Clear();
+  if (text == nullptr) drop_error();
   return "L[\"" + std::string(text != nullptr ? text : "?") + "\"]";
 }
 
@@ -44,7 +46,7 @@ std::string ArgumentNames::positional(Py_ssize_t position) const {
   if (!code_) return unknown;
   auto names = Ref<>::steal(PyCode_GetVarnames(code_.get()));
   if (!names) {
-    PyErr_Clear();
+    drop_error();
     return unknown;
   }
   const Py_ssize_t index = position + bound_;

@@ -3,6 +3,7 @@
 #define STATOR_CAPTURE_ARGUMENTS_PLAIN_DICT_H
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/ref.h"
 
@@ -23,7 +24,7 @@ inline bool is_plain_dict(PyObject* value) {
 // The dictionary of an instance, made if there is none yet; null for objects without one.
 inline Ref<> attributes_of(PyObject* object) {
   auto dict = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
-  if (!dict) PyErr_Clear();
+  if (!dict) drop_error();
   return dict;
 }
 

@@ -1,6 +1,7 @@
 // capture/bytecode/decode.cpp: decoding: prefixes and caches are folded away, jumps become absolute.
 #include "capture/bytecode/decode.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/opcode_rows.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
@@ -108,7 +109,7 @@ std::unique_ptr<DecodedCode> DecodedCode::decode(PyCodeObject* code) {
   // The base form: specialised and instrumented opcodes are read through, caches are zero.
   auto bytes = Ref<>::steal(PyCode_GetCode(code));
   if (!bytes) {
-    PyErr_Clear();
+    drop_error();
     return nullptr;
   }
   const auto* units = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes.get()));

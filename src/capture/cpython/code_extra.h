@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_CPYTHON_CODE_EXTRA_H
 #define STATOR_CAPTURE_CPYTHON_CODE_EXTRA_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/layout.h"
 
 namespace stator::cpython {
@@ -37,7 +38,7 @@ inline bool set_code_extra(PyCodeObject* code, Py_ssize_t index, void* extra) {
   const int status = PyUnstable_Code_SetExtra(reinterpret_cast<PyObject*>(code), index, extra);
 #endif
   if (status != 0) {
-    PyErr_Clear();
+    drop_error();
     return false;
   }
   // CPython made room for every library's data, and would call every library's free function for this code

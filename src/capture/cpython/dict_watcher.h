@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_CPYTHON_DICT_WATCHER_H
 #define STATOR_CAPTURE_CPYTHON_DICT_WATCHER_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/layout.h"
 
 namespace stator::cpython {
@@ -16,18 +17,18 @@ int add_dict_watcher() {
     Changed(dict, event == PyDict_EVENT_DEALLOCATED);
     return 0;
   });
-  if (slot < 0) PyErr_Clear();
+  if (slot < 0) drop_error();
   return slot;
 }
 
 inline bool watch_dict(int slot, PyObject* dict) {
   const bool done = PyDict_Watch(slot, dict) == 0;
-  if (!done) PyErr_Clear();
+  if (!done) drop_error();
   return done;
 }
 
 inline void unwatch_dict(int slot, PyObject* dict) {
-  if (PyDict_Unwatch(slot, dict) < 0) PyErr_Clear();
+  if (PyDict_Unwatch(slot, dict) < 0) drop_error();
 }
 
 #else

@@ -2,26 +2,33 @@
 #ifndef STATOR_CAPTURE_CPYTHON_ERROR_SCOPE_H
 #define STATOR_CAPTURE_CPYTHON_ERROR_SCOPE_H
 
-#include "capture/cpython/frame.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
 
-// Saves the current error, if any, and restores it as it was (not normalised) at the end of the scope.
+// Saves the current error, if any, and restores it as it was (not normalised) at the end of the scope. What
+// was raised in between is dropped.
 class ErrorScope {
  public:
-#if STATOR_PY == 311
+#if PY_VERSION_HEX < 0x030C0000
   ErrorScope() { PyErr_Fetch(&type_, &value_, &traceback_); }
-  ~ErrorScope() { PyErr_Restore(type_, value_, traceback_); }
+  ~ErrorScope() {
+    drop_error();
+    PyErr_Restore(type_, value_, traceback_);
+  }
 #else
   ErrorScope() : value_(PyErr_GetRaisedException()) {}
-  ~ErrorScope() { PyErr_SetRaisedException(value_); }
+  ~ErrorScope() {
+    drop_error();
+    PyErr_SetRaisedException(value_);
+  }
 #endif
   ErrorScope(const ErrorScope&) = delete;
   ErrorScope& operator=(const ErrorScope&) = delete;
 
  private:
-#if STATOR_PY == 311
+#if PY_VERSION_HEX < 0x030C0000
   PyObject* type_ = nullptr;
   PyObject* traceback_ = nullptr;
 #endif
@@ -30,7 +37,7 @@ class ErrorScope {
 
 // The current error as an exception, which is then no longer set. Precondition: there is one.
 inline Ref<> take_error() {
-#if STATOR_PY == 311
+#if PY_VERSION_HEX < 0x030C0000
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -49,7 +56,7 @@ inline PyObject* builtin_error() {
   PyObject* type = PyErr_Occurred();
   if (type == nullptr || reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE)
     return nullptr;
-#if STATOR_PY == 311
+#if PY_VERSION_HEX < 0x030C0000
   PyObject *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);

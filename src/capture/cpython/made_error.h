@@ -21,7 +21,7 @@ inline PyObject* made_error() {
   if (type == nullptr || !is_made_by_c(reinterpret_cast<PyTypeObject*>(type))) return nullptr;
   if (!(reinterpret_cast<PyTypeObject*>(type)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return builtin_error();
   PyObject* error = take_error().release();
-#if STATOR_PY == 311
+#if PY_VERSION_HEX < 0x030C0000
   PyErr_Restore(Py_NewRef(Py_TYPE(error)), error, PyException_GetTraceback(error));
 #else
   PyErr_SetRaisedException(error);

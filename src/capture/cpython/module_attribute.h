@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_CPYTHON_MODULE_ATTRIBUTE_H
 #define STATOR_CAPTURE_CPYTHON_MODULE_ATTRIBUTE_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -25,7 +26,7 @@ inline Ref<> module_attribute(const char* module, const char* name) {
 // A type; borrowed, and kept for good. nullptr: there is none.
 inline PyTypeObject* type_in_module(const char* module, const char* name) {
   Ref<> found = module_attribute(module, name);
-  if (!found) PyErr_Clear();
+  if (!found) drop_error();
   return reinterpret_cast<PyTypeObject*>(found.release());
 }
 

@@ -4,6 +4,7 @@
 
 // In this order: structmember.h knows nothing without Python.h.
 // clang-format off
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include <structmember.h>
 // clang-format on
@@ -28,7 +29,7 @@ inline bool is_python_class(const PyTypeObject* type) {
   static const destructor of_python_classes = [] {
     auto module = Ref<>::steal(PyImport_ImportModule("_frozen_importlib"));
     auto example = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "ModuleSpec") : nullptr);
-    PyErr_Clear();
+    drop_error();
     return example && PyType_Check(example.get()) ? reinterpret_cast<PyTypeObject*>(example.get())->tp_dealloc
                                                   : nullptr;
   }();

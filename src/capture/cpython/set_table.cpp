@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 
 namespace stator::cpython {
 
@@ -84,7 +85,7 @@ std::optional<SetLayout> SetLayout::unless_plain(PyObject* set) {
   while (plain && _PySet_NextEntry(set, &position, &item, &hash)) {
     if (PySet_Add(plain.get(), item) < 0) break;
   }
-  if (PyErr_Occurred()) PyErr_Clear();
+  drop_error();
   if (plain && layout.is_of(plain.get())) return std::nullopt;
   return layout;
 }
@@ -106,7 +107,7 @@ bool SetLayout::fill(PyObject* set, const std::vector<PyObject*>& items) const {
     if (slot.hash == -1) continue;
     if (next == items.size()) return false;
     const Py_hash_t hash = PyObject_Hash(items[next++]);
-    if (hash == -1) PyErr_Clear();
+    if (hash == -1) drop_error();
     if (hash != slot.hash) return false;
   }
   PySetObject* table = as_set(set);

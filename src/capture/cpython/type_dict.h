@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_CPYTHON_TYPE_DICT_H
 #define STATOR_CAPTURE_CPYTHON_TYPE_DICT_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/layout.h"
 #include "capture/cpython/ref.h"
 
@@ -19,7 +20,7 @@ inline Ref<> type_dict(PyTypeObject* type) {
 // defines nothing.
 inline PyObject* own_attribute(PyTypeObject* type, PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(type_dict(type).get(), name);
-  if (value == nullptr) PyErr_Clear();
+  if (value == nullptr) drop_error();
   return value;
 }
 

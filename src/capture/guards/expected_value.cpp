@@ -1,7 +1,7 @@
 // capture/guards/expected_value.cpp: a value that a capture read, and how it is known again.
 #include "capture/guards/expected_value.h"
 
-#include "capture/engine/interrupts.h"
+#include "capture/cpython/interrupts.h"
 
 namespace stator {
 
@@ -51,14 +51,14 @@ Ref<> read_context_variable(PyObject* variable) {
   // Given as the default, it tells a variable that is not set from one that was set to its own default.
   static PyObject* const unset = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   PyObject* value = nullptr;
-  if (PyContextVar_Get(variable, unset, &value) < 0) PyErr_Clear();
+  if (PyContextVar_Get(variable, unset, &value) < 0) drop_error();
   return value != unset ? Ref<>::steal(value) : (Py_DECREF(value), Ref<>());
 }
 
 Ref<> read_slot(PyObject* object, PyObject* descriptor) {
   auto value = Ref<>::steal(
       Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  if (!value) PyErr_Clear();  // an empty slot
+  if (!value) drop_error();  // an empty slot
   return value;
 }
 
@@ -73,7 +73,7 @@ std::vector<ExpectedValue> expect_items(PyObject* container) {
 
 std::string utf8(PyObject* text) {
   const char* found = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (found == nullptr) drop_error_but_interrupts();  // repr() looks for signals
+  if (found == nullptr) drop_error();  // repr() looks for signals
   return found != nullptr ? found : "?";
 }
 

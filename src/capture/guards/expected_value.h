@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -53,7 +54,7 @@ bool each_item(PyObject* container, Visit&& visit) {
   const Py_ssize_t count = PySequence_Size(container);
   for (Py_ssize_t i = 0; i < count; i++) {
     auto item = Ref<>::steal(PySequence_GetItem(container, i));
-    if (!item) PyErr_Clear();
+    if (!item) drop_error();
     if (!item || !visit(item.get())) return false;
   }
   return count >= 0;

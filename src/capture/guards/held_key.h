@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_GUARDS_HELD_KEY_H
 #define STATOR_CAPTURE_GUARDS_HELD_KEY_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -14,7 +15,7 @@ class HeldKey {
     if (PyObject_IS_GC(key) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(key))) {
       kept_ = Ref<>::steal(PyWeakref_NewRef(key, nullptr));
       is_weak_ = static_cast<bool>(kept_);
-      if (!is_weak_) PyErr_Clear();
+      if (!is_weak_) drop_error();
     }
     if (!is_weak_) kept_ = Ref<>::share(key);
   }

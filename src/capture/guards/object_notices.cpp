@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/type_dict.h"
 
 namespace stator {
@@ -30,7 +31,7 @@ struct ObjectNotices::Setters {
     const auto plain = Ref<>::steal(PyObject_CallFunction(type, "s(){}", "Plain"));
     const auto slotted =
         Ref<>::steal(PyObject_CallFunction(type, "s(){s(s)}", "Slotted", "__slots__", "__dict__"));
-    if (!plain || !slotted) PyErr_Clear();
+    if (!plain || !slotted) drop_error();
     dicts = plain && slotted && wrap_dict_of(plain.get()) && wrap_dict_of(slotted.get());
   }
 

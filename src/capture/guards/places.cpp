@@ -2,6 +2,7 @@
 #include "capture/guards/places.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/expected_value.h"
 
 namespace stator {
@@ -9,7 +10,7 @@ namespace stator {
 PyObject* item_at(PyObject* container, PyObject* key) {
   if (PyDict_Check(container)) {
     PyObject* found = PyDict_GetItemWithError(container, key);
-    if (found == nullptr) PyErr_Clear();
+    if (found == nullptr) drop_error();
     return found;
   }
   if (PyCell_Check(container)) return PyCell_GET(container);
@@ -17,7 +18,7 @@ PyObject* item_at(PyObject* container, PyObject* key) {
     // The container keeps what its getter gives.
     PyObject* descriptor = _PyType_Lookup(Py_TYPE(container), key);
     const Ref<> found = descriptor != nullptr ? read_getter(container, descriptor) : Ref<>();
-    if (!found) PyErr_Clear();
+    if (!found) drop_error();
     return found.get();
   }
   const Py_ssize_t index = PyLong_AsSsize_t(key);

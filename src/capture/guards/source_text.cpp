@@ -1,7 +1,7 @@
 // capture/guards/source_text.cpp: sources in words.
 #include "capture/guards/source_text.h"
 
-#include "capture/engine/interrupts.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/guard_set.h"
 
 namespace stator {
@@ -29,7 +29,7 @@ uint32_t SourceTexts::add(SourceStep step, uint32_t parent, PyObject* key) {
                                 ? PyObject_Repr(key)
                                 : PyUnicode_FromFormat("<%s object>", Py_TYPE(key)->tp_name));
     node.quoted = true;
-    if (!node.key) drop_error_but_interrupts();
+    if (!node.key) drop_error();
   }
   nodes_.push_back(std::move(node));
   return static_cast<uint32_t>(nodes_.size() - 1);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/type_dict.h"
 
 namespace stator {
@@ -58,7 +59,7 @@ std::optional<std::vector<Ref<>>> parts_of(PyObject* object) {
   for (const char* name : names) {
     parts.push_back(Ref<>::steal(PyObject_GetAttrString(object, name)));
     if (!parts.back()) {
-      PyErr_Clear();
+      drop_error();
       return std::nullopt;
     }
   }
@@ -75,7 +76,7 @@ TypeContents::Seen::Seen(PyObject* object) : address(object), type(Py_TYPE(objec
     }
     if (PyType_SUPPORTS_WEAKREFS(type)) kept = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
     is_weak = static_cast<bool>(kept);
-    if (!is_weak) PyErr_Clear();
+    if (!is_weak) drop_error();
   }
   if (!is_weak) kept = Ref<>::share(object);
 }

@@ -3,6 +3,7 @@
 #include "capture/interpreter/builders.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/repeated_keyword.h"
 #include "capture/cpython/traits.h"
@@ -75,7 +76,7 @@ bool extend_list(PyObject* list, PyObject* iterable) {
   auto none = Ref<>::steal(_PyList_Extend(reinterpret_cast<PyListObject*>(list), iterable));
   if (none) return true;
   if (PyErr_ExceptionMatches(PyExc_TypeError) && lacks_iteration(iterable)) {
-    PyErr_Clear();
+    drop_error();
     PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
                  Py_TYPE(iterable)->tp_name);
   }
@@ -93,7 +94,7 @@ bool update_dict(PyObject* dict, PyObject* update) {
 // Replaces the error of a failed merge by one that names the function.
 static void explain_merge(PyObject* function, PyObject* update) {
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    PyErr_Clear();
+    drop_error();
     auto name = Ref<>::steal(_PyObject_FunctionStr(function));
     if (name) {
       PyErr_Format(PyExc_TypeError, "%U argument after ** must be a mapping, not %.200s", name.get(),
@@ -117,7 +118,7 @@ bool merge_keywords(PyObject* dict, PyObject* update, PyObject* function) {
 
 bool check_star_arguments(PyObject* function, PyObject* arguments) {
   if (!lacks_iteration(arguments)) return true;
-  PyErr_Clear();
+  drop_error();
   auto name = Ref<>::steal(_PyObject_FunctionStr(function));
   if (name) {
     PyErr_Format(PyExc_TypeError, "%U argument after * must be an iterable, not %.200s", name.get(),

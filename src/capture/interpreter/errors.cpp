@@ -2,6 +2,7 @@
 #include "capture/interpreter/errors.h"
 
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
 
@@ -12,7 +13,7 @@ void raise_name_error(PyObject* name) {
   auto error = Ref<>::steal(stator_take_error());
   // The attribute feeds CPython's "did you mean" suggestions.
   if (error && Py_IS_TYPE(error.get(), reinterpret_cast<PyTypeObject*>(PyExc_NameError))) {
-    if (PyObject_SetAttrString(error.get(), "name", name) < 0) PyErr_Clear();
+    if (PyObject_SetAttrString(error.get(), "name", name) < 0) drop_error();
   }
   if (error) stator_give_error(error.release());
 }
@@ -37,7 +38,7 @@ void raise_unbound_cell(PyCodeObject* code, int index) {
   auto error = Ref<>::steal(stator_take_error());
   if (error &&
       PyObject_SetAttrString(error.get(), "name", PyTuple_GET_ITEM(code->co_localsplusnames, index)) < 0) {
-    PyErr_Clear();
+    drop_error();
   }
   if (error) stator_give_error(error.release());
 }

@@ -1,6 +1,7 @@
 // capture/interpreter/names.cpp: looking up and changing names that live in dictionaries and mappings.
 #include "capture/interpreter/names.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
 #include "capture/interpreter/errors.h"
@@ -15,7 +16,7 @@ namespace {
 Ref<> find(PyObject* mapping, PyObject* name) {
   if (PyDict_CheckExact(mapping)) return Ref<>::share(PyDict_GetItemWithError(mapping, name));
   auto value = Ref<>::steal(PyObject_GetItem(mapping, name));
-  if (!value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
+  if (!value && PyErr_ExceptionMatches(PyExc_KeyError)) drop_error();
   return value;
 }
 
@@ -39,7 +40,7 @@ PyObject* load_global(Frame* frame, PyObject* name) { return find_global(frame, 
 bool delete_global(Frame* frame, PyObject* name) {
   if (PyDict_DelItem(frame->globals, name) == 0) return true;
   if (PyErr_ExceptionMatches(PyExc_KeyError)) {
-    PyErr_Clear();
+    drop_error();
     raise_name_error(name);
   }
   return false;
@@ -70,7 +71,7 @@ bool delete_name(Frame* frame, PyObject* name) {
   if (!need_locals(frame, "no locals when deleting %R", name)) return false;
   if (PyObject_DelItem(frame->locals, name) == 0) return true;
   // Any failure of the mapping reads as an unknown name, as in CPython.
-  PyErr_Clear();
+  drop_error();
   raise_name_error(name);
   return false;
 }

@@ -25,7 +25,7 @@ Outcome before_instruction(Recording& recording, const Instruction& instruction,
 // The outermost frame of this loop gives a value to whoever called it: C code, or nobody in the capture.
 Outcome before_giving(Recording& recording, const cpython::Frame* frame, PyObject* value);
 // An error was raised: the program's, or the way in which somebody says that the capture cannot go on.
-void note_error(Recording& recording);
+void note_error(Recording& recording, bool by_program);
 // The error that is unwound is not the program's.
 bool has_stopped(const Recording& recording);
 // Ends the capture: an error is set.

@@ -278,7 +278,11 @@ enter_frame:
 // ---------------------------------------------------------------------------------------------------------
 error:
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "error return without exception set");
-  if constexpr (How::kCaptures) recorder::note_error(*recording);
+  if constexpr (How::kCaptures) {
+    const bool by_program = (frame == entry && raise_at_entry) || ip->opcode == Opcode::RAISE_VARARGS ||
+                            ip->opcode == Opcode::RERAISE;
+    recorder::note_error(*recording, by_program);
+  }
   add_traceback(thread, frame);
   // The failed call switched a tool on: it is told here, as raising in CPython's evaluator would also report
   // a call.

@@ -3,6 +3,7 @@
 #include "capture/interpreter/specialised.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include "capture/cpython/traits.h"
 #include "capture/interpreter/calls.h"
@@ -17,7 +18,7 @@ PyCFunction length_function() {
   static const PyCFunction function = [] {
     PyObject* builtins = PyImport_AddModule("builtins");  // also where the frame has none
     auto length = Ref<>::steal(builtins != nullptr ? PyObject_GetAttrString(builtins, "len") : nullptr);
-    PyErr_Clear();
+    drop_error();
     return length && PyCFunction_CheckExact(length.get()) ? PyCFunction_GET_FUNCTION(length.get()) : nullptr;
   }();
   return function;

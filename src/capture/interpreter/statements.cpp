@@ -3,6 +3,7 @@
 
 #include "capture/bytecode/arguments.h"
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include "capture/interpreter/gadget.h"
 #include "capture/interpreter/names.h"
@@ -23,7 +24,7 @@ PyObject* import_from(PyThreadState* thread, PyObject* module, PyObject* name) {
   if (PyObject* value = PyObject_GetAttr(module, name)) return value;
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
   // Circular imports, and errors that tell what is wrong with the module: CPython's own words.
-  PyErr_Clear();
+  drop_error();
   return execute_with_name(thread, Opcode::IMPORT_FROM, name, module);
 }
 

@@ -3,6 +3,7 @@
 #include "capture/objects/dict.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/ordered_dict.h"
 #include "capture/cpython/python_class.h"
@@ -188,7 +189,7 @@ Ref<> keep_constants(const Description& description, std::vector<size_t>& parts)
   if (pattern) {
     parts = std::move(varied);
   } else {
-    PyErr_Clear();
+    drop_error();
   }
   return pattern;
 }

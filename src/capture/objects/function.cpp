@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/program/description.h"
 #include "capture/recording/known_objects.h"
 
@@ -26,7 +27,7 @@ PyObject*& member(PyObject* function, size_t offset) {
 
 bool has_type_parameters(PyObject* function) {
   const auto parameters = Ref<>::steal(PyObject_GetAttrString(function, "__type_params__"));
-  PyErr_Clear();  // there are none before 3.12
+  drop_error();  // there are none before 3.12
   return parameters && PyObject_Length(parameters.get()) > 0;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
 #include "capture/cpython/traits.h"
@@ -127,7 +128,7 @@ bool makes_same_kind(PyObject* maker, PyObject* arguments, PyTypeObject* type) {
     if (asks_python(PyTuple_GET_ITEM(arguments, i))) return false;
   }
   const auto made = Ref<>::steal(PyObject_CallObject(maker, arguments));  // iter() or reversed()
-  if (!made) PyErr_Clear();
+  if (!made) drop_error();
   return made && Py_IS_TYPE(made.get(), type);
 }
 

@@ -2,6 +2,7 @@
 // and item writes are journaled by themselves, any other write as a new content.
 #include "capture/objects/list.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/objects/sequence.h"
 #include "capture/program/effects.h"
 #include "capture/recording/argument_reads.h"
@@ -186,7 +187,7 @@ bool before_list_item(Recording& recording, PyObject* list, PyObject* index) {
   if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
   Py_ssize_t at = PyLong_AsSsize_t(index);
   if (at == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
+    drop_error();
     return before_whole_write(recording, list);
   }
   // An item of an argument must be there; how many stand behind it does not matter.
@@ -264,7 +265,7 @@ bool read_list_item(Recording& recording, PyObject* list, PyObject* index) {
   if (!PyLong_CheckExact(index)) return read_list(recording, list) && read_contents(recording, index);
   if (!read_list_length(recording, list)) return false;
   Py_ssize_t at = PyLong_AsSsize_t(index);
-  if (at == -1 && PyErr_Occurred()) PyErr_Clear();
+  if (at == -1 && PyErr_Occurred()) drop_error();
   if (at < 0) at += PyList_GET_SIZE(list);
   if (at < 0 || at >= PyList_GET_SIZE(list)) return true;  // raises, whatever it holds
   const WrittenList* written = written_to(recording, list);

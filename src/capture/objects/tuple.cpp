@@ -2,6 +2,7 @@
 // whole of their items.
 #include "capture/objects/tuple.h"
 
+#include "capture/cpython/attribute_lookup.h"
 #include "capture/objects/sequence.h"
 #include "capture/program/held_class.h"
 #include "capture/recording/argument_reads.h"
@@ -26,7 +27,7 @@ bool describe_tuple(Description& description, size_t step, PyObject* tuple) {
   const bool is_the_empty_one = PyTuple_CheckExact(tuple) && PyTuple_GET_SIZE(tuple) == 0;
   if (!is_the_empty_one && !description.is_made_here(tuple)) return description.refuse(tuple);
   // torch.return_types and the like are struct sequences, with a constructor of their own.
-  const bool is_structure = PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "n_sequence_fields");
+  const bool is_structure = has_attribute(reinterpret_cast<PyObject*>(type), "n_sequence_fields");
   if (!describe_items(description, tuple, parts)) return false;
   if (type != &PyTuple_Type && !description.add_attributes(step, tuple)) return false;
   const newfunc construct = is_structure ? type->tp_new : PyTuple_Type.tp_new;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/engine/engine.h"
@@ -33,7 +34,7 @@ class Table {
     auto holder = module_of(path.substr(0, dot).c_str());
     if (holder && dot != std::string::npos)
       holder = Ref<>::steal(PyObject_GetAttrString(holder.get(), path.c_str() + dot + 1));
-    PyErr_Clear();
+    drop_error();
     const Ref<> dict = !holder ? Ref<>()
                        : PyType_Check(holder.get())
                            ? cpython::type_dict(reinterpret_cast<PyTypeObject*>(holder.get()))

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/type_dict.h"
 
@@ -18,7 +19,7 @@ constexpr std::string_view kLookedAtElsewhere[] = {"__call__", "__class_getitem_
 std::string_view text_of(PyObject* name) {
   Py_ssize_t size = 0;
   const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : nullptr;
-  if (text == nullptr) PyErr_Clear();
+  if (text == nullptr) drop_error();
   return text != nullptr ? std::string_view(text, static_cast<size_t>(size)) : std::string_view();
 }
 
@@ -62,7 +63,7 @@ Ref<> inside(PyObject* method) {
   if (!Py_IS_TYPE(method, &PyClassMethod_Type) && !Py_IS_TYPE(method, &PyStaticMethod_Type))
     return Ref<>::share(method);
   auto function = Ref<>::steal(PyObject_GetAttrString(method, "__func__"));
-  if (!function) PyErr_Clear();
+  if (!function) drop_error();
   return function;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/cpython/instance_values.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/engine/native_stack.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/capture_stop.h"
@@ -156,7 +157,7 @@ size_t Description::add_output(PyObject* tensor) {
 bool Description::add_attributes(size_t step, PyObject* value) {
   auto attributes = Ref<>::steal(PyObject_GenericGetDict(value, nullptr));
   if (!attributes) {
-    PyErr_Clear();
+    drop_error();
     return true;
   }
   make_fresh(recording, attributes.get());

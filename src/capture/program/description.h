@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/arguments/argument_paths.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/program/rebuild.h"
 #include "capture/recording/recording.h"
 
@@ -74,7 +75,7 @@ class Description {
     const bool described = describe();
     late_depth_--;
     if (described) return true;
-    PyErr_Clear();
+    drop_error();
     return refuse(value);
   }
 

@@ -3,6 +3,7 @@
 #ifndef STATOR_CAPTURE_PROGRAM_HELD_CLASS_H
 #define STATOR_CAPTURE_PROGRAM_HELD_CLASS_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/guard_set.h"
 #include "capture/guards/kinds/type.h"
 
@@ -17,7 +18,7 @@ class HeldClass {
     is_weak_ = guards.has<TypeGuard>(type);
     if (is_weak_) held_ = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
     if (held_) return;
-    PyErr_Clear();
+    drop_error();
     is_weak_ = false;
     held_ = Ref<>::share(object);
   }

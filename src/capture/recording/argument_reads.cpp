@@ -1,6 +1,7 @@
 // capture/recording/argument_reads.cpp: reads of what the arguments hold, each noted as far as it goes.
 #include "capture/recording/argument_reads.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/argument_items.h"
 #include "capture/recording/symbols.h"
 #include "capture/recording/unread_value.h"
@@ -128,7 +129,7 @@ bool read_argument_item(Recording& recording, Argument& argument, PyObject* inde
   const bool from_end = at < 0;
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(argument.stands.get());
   if (at == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
+    drop_error();
     at = size;
   }
   if (at < 0) at += size;

@@ -7,6 +7,7 @@
 #include "capture/arguments/plain_dict.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/guards/function_parts.h"
@@ -155,7 +156,7 @@ bool stand_for_object(Recording& recording, Argument& argument) {
   argument.weak = static_cast<bool>(argument.kept);
   const std::string name = argument.name();
   if (!argument.weak) {
-    PyErr_Clear();
+    drop_error();
     argument.kept = Ref<>::share(value);
   }
   pin(recording, value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name.c_str()))});

@@ -2,6 +2,7 @@
 #include "capture/recording/attributes.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
@@ -75,7 +76,7 @@ static bool read_code_attribute(Recording& recording, PyObject* code, PyObject* 
   if (!is_pinned(recording, code)) return true;
   const auto value = Ref<>::steal(PyObject_GetAttr(code, name));
   if (!value) {
-    PyErr_Clear();
+    drop_error();
     return true;  // raises
   }
   if (PyTuple_Check(value.get()) && Py_REFCNT(value.get()) > 1)

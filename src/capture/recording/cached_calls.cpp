@@ -4,6 +4,7 @@
 // the number itself in its key each size would need a capture of its own.
 #include "capture/recording/cached_calls.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/recording.h"
@@ -32,7 +33,7 @@ template <class Visit>
 bool each_container(PyObject* object, int depth, const Visit& visit) {
   const Ref<> contents = contents_of(object);
   if (!contents) {
-    PyErr_Clear();
+    drop_error();
     return true;
   }
   if (depth > 8 || !visit(object, contents)) return false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/traits.h"
@@ -147,7 +148,7 @@ static bool is_standard_stream(PyObject* object) {
 static bool read_stream(Recording& recording, PyObject* stream) {
   auto reference = Ref<>::steal(PyWeakref_NewRef(stream, nullptr));
   if (!reference) {
-    PyErr_Clear();
+    drop_error();
     return stop(recording, BreakCode::kUnguardable, "a stream without weak references");
   }
   PyObject** const field = &reinterpret_cast<PyWeakReference*>(reference.get())->wr_object;
@@ -220,7 +221,7 @@ static bool before_instance_call(Recording& recording, PyObject* callable, PyObj
 std::string text_of_call(PyObject* callable) {
   auto text = Ref<>::steal(_PyObject_FunctionStr(callable));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
+  if (utf8 == nullptr) drop_error();
   std::string shown = utf8 != nullptr ? utf8 : Py_TYPE(callable)->tp_name;
   // pybind11 gives its functions a class, with a name that says nothing.
   if (const size_t record = shown.find("pybind11_detail_function_record"); record != std::string::npos)
@@ -251,7 +252,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   auto name = Ref<>::steal(PyObject_GetAttrString(callable, "__name__"));
   PyObject* owner = kept.get();
   if (owner == nullptr || !name || (!is_wrapper && PyModule_Check(owner))) {
-    PyErr_Clear();
+    drop_error();
     return callable;
   }
   PyObject* found = nullptr;
@@ -264,7 +265,7 @@ static PyObject* unbound(PyObject* callable, PyObject** self, Ref<>& kept) {
   }
   if (found == nullptr && !is_wrapper)
     found = descriptor_of(owner, name.get(), reinterpret_cast<PyCFunctionObject*>(callable)->m_ml);
-  PyErr_Clear();
+  drop_error();
   if (found == nullptr) return callable;
   *self = owner;
   return found;

@@ -1,6 +1,7 @@
 // capture/recording/capture_stop.cpp: why a capture could not go on, and where.
 #include "capture/recording/capture_stop.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/break_exception.h"
 #include "capture/recording/context_managers.h"
 #include "capture/recording/paused_capture.h"
@@ -28,17 +29,29 @@ bool stop(Recording& recording, BreakCode code, std::string detail) {
 void stop_after_frame(Recording& recording, BreakCode code, std::string detail) {
   const bool raised = PyErr_Occurred() != nullptr;
   stop(recording, code, std::move(detail));
-  if (!raised) PyErr_Clear();
+  if (!raised) drop_error();
 }
 
-void note_error(Recording& recording) {
+// The error that is set becomes that of the stop.
+static void stop_for_interrupt(Recording& recording, bool by_program) {
+  if (by_program)
+    drop_even_interrupts();
+  else
+    drop_error();
+  stop(recording, by_program ? BreakCode::kException : BreakCode::kAsynchronousEvent,
+       by_program ? "the function raises what ends a program" : "");
+}
+
+void note_error(Recording& recording, bool by_program) {
   if (recording.pause) {
     recording.pause.reset();
     stop(recording, BreakCode::kException, "a function that is not captured raises");
+    if (is_interrupted()) stop_for_interrupt(recording, by_program);
     return;
   }
+  if (!recording.stopped.happened()) recording.end.raised = recording.end.now;
+  if (is_interrupted()) return stop_for_interrupt(recording, by_program);
   if (recording.stopped.happened()) return;
-  recording.end.raised = recording.end.now;
   if (const Break* why = recording.capture.broken()) {
     stop(recording, why->code, why->detail);
     return;

@@ -38,8 +38,10 @@ extern StopPolicy stop_policy;
 bool stop(Recording& recording, BreakCode code, std::string detail = {});
 // The same, from the next instruction of the program on: CPython runs a frame first.
 void stop_after_frame(Recording& recording, BreakCode code, std::string detail);
-// When an error is raised: it may be the domain's way to say that it cannot go on.
-void note_error(Recording& recording);
+// When an error is raised: it may be the domain's way to say that it cannot go on, or an interrupt, which no
+// handler may see in a run that is taken back. `by_program`: the program itself raises it, and will do so
+// again.
+void note_error(Recording& recording, bool by_program = false);
 
 }  // namespace stator
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 #include "capture/guards/expected_value.h"
 
@@ -54,13 +55,13 @@ class ContextCopy {
  public:
   ContextCopy() : copy_(Ref<>::steal(PyContext_CopyCurrent())) {
     if (!copy_ || PyContext_Enter(copy_.get()) < 0) {
-      PyErr_Clear();
+      drop_error();
       copy_ = {};
     }
   }
   ~ContextCopy() {
     const ErrorScope of_the_run;
-    if (copy_ && PyContext_Exit(copy_.get()) < 0) PyErr_Clear();
+    if (copy_ && PyContext_Exit(copy_.get()) < 0) drop_error();
   }
   ContextCopy(const ContextCopy&) = delete;
   ContextCopy& operator=(const ContextCopy&) = delete;

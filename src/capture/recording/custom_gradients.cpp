@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/engine/engine.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -125,7 +126,7 @@ static PyObject* followed_result(Recording& recording, PyObject* apply, PyObject
   if (result) return result.release();
   note_error(recording);
   if (!recording.stopped.happened()) {
-    PyErr_Clear();
+    drop_error();
     stop(recording, reason_of(recording, apply), name_of(apply) + ": " + why);
   }
   stop(recording, *recording.stopped.code);  // an error is set, whatever became of the first one

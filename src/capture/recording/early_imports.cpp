@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/sources.h"
@@ -17,7 +18,7 @@ namespace {
 
 std::string package_in(PyObject* name) {
   const char* path = name != nullptr && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  PyErr_Clear();
+  drop_error();
   const std::string whole = path != nullptr ? path : "";
   return whole.substr(0, whole.find('.'));
 }
@@ -39,7 +40,7 @@ bool is_of_python(const std::string& package) {
   PyObject* names = PySys_GetObject("stdlib_module_names");
   const auto name = Ref<>::steal(PyUnicode_FromString(package.c_str()));
   const bool found = names != nullptr && name && PySequence_Contains(names, name.get()) == 1;
-  PyErr_Clear();
+  drop_error();
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -31,7 +32,7 @@ class HeldLocks {
   void release_all() {
     const ErrorScope scope;
     for (; !held_.empty(); held_.pop_back()) {
-      if (!Ref<>::steal(PyObject_CallMethod(held_.back().lock.get(), "release", nullptr))) PyErr_Clear();
+      if (!Ref<>::steal(PyObject_CallMethod(held_.back().lock.get(), "release", nullptr))) drop_error();
     }
   }
 

@@ -1,6 +1,7 @@
 // capture/recording/imports.cpp: an import of a module that is loaded already is a read of sys.modules.
 #include "capture/recording/imports.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -46,10 +47,10 @@ static bool package_of(Recording& recording, Frame* frame, int level, std::strin
     recording.at = at;
     if (recording.stopped.happened()) return false;
   }
-  PyErr_Clear();
+  drop_error();
   const char* utf8 = name != nullptr && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
   if (utf8 == nullptr || (parent && PyObject_RichCompareBool(parent.get(), name, Py_EQ) != 1)) {
-    PyErr_Clear();
+    drop_error();
     return stop(recording, BreakCode::kImport, "a relative import in a module whose package is not clear");
   }
   package = utf8;
@@ -115,7 +116,7 @@ bool before_import_call(Recording& recording, PyObject* const* arguments, Py_ssi
       (count < 5 || (PyLong_CheckExact(arguments[4]) && PyLong_AsLong(arguments[4]) == 0));
   const char* path =
       is_absolute && count >= 1 && PyUnicode_Check(arguments[0]) ? PyUnicode_AsUTF8(arguments[0]) : nullptr;
-  PyErr_Clear();
+  drop_error();
   return path != nullptr ? read_module(recording, path)
                          : stop(recording, BreakCode::kImport, "a call of __import__");
 }

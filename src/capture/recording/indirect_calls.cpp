@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/referents.h"
@@ -64,8 +65,16 @@ static bool is_of_this_call(const Recording& recording, PyObject* object) {
   if (recording.domain.is_immutable(object)) return recording.domain.is_symbolic(object);
   if (PyFrozenSet_CheckExact(object)) {
     const Ref<> items = Ref<>::steal(PySequence_Tuple(object));
-    if (!items) PyErr_Clear();
+    if (!items) drop_error();
     return !items || is_of_this_call(recording, items.get());
+  }
+  if (Py_IS_TYPE(object, &Py_GenericAliasType)) {  // `tuple[int]`: equal by what it is made of
+    for (const char* part : {"__origin__", "__args__"}) {
+      const auto value = Ref<>::steal(PyObject_GetAttrString(object, part));
+      if (!value) drop_error();
+      if (!value || is_of_this_call(recording, value.get())) return true;
+    }
+    return false;
   }
   if (!PyTuple_CheckExact(object)) return is_of_call(recording, object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
@@ -80,19 +89,19 @@ namespace {
 // known.
 std::optional<Py_ssize_t> limit_of_cache(PyObject* cache) {
   const Ref<> told = Ref<>::steal(PyObject_GetAttrString(cache, "cache_parameters"));
-  if (!told) PyErr_Clear();
+  if (!told) drop_error();
   if (!told || !PyFunction_Check(told.get())) return std::nullopt;
   auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(told.get()));
   const Ref<> names = Ref<>::steal(PyCode_GetFreevars(code));
   PyObject* const cells = PyFunction_GET_CLOSURE(told.get());
-  if (!names || cells == nullptr) return PyErr_Clear(), std::nullopt;
+  if (!names || cells == nullptr) return drop_error(), std::nullopt;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells) && i < PyTuple_GET_SIZE(names.get()); i++) {
     PyObject* const limit = PyCell_GET(PyTuple_GET_ITEM(cells, i));
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), "maxsize") != 0) continue;
     if (limit == Py_None) return PY_SSIZE_T_MAX;
     if (limit == nullptr || !PyLong_CheckExact(limit)) return std::nullopt;
     const Py_ssize_t number = PyLong_AsSsize_t(limit);
-    return PyErr_Occurred() ? (PyErr_Clear(), PY_SSIZE_T_MAX) : number;
+    return PyErr_Occurred() ? (drop_error(), PY_SSIZE_T_MAX) : number;
   }
   return std::nullopt;
 }
@@ -151,7 +160,7 @@ bool note_cached_result(Recording& recording, PyObject* result) {
   PyObject* results = recording.cached.results;
   const Ref<> key = std::move(recording.cached.key);
   PyObject* entry = key && is_plain_key(key.get()) ? PyDict_GetItemWithError(results, key.get()) : nullptr;
-  if (PyErr_Occurred()) PyErr_Clear();
+  drop_error();
   if (entry != nullptr && entry != result && cpython::result_in_link(entry, result) == nullptr)
     entry = nullptr;  // of another call whose key is equal
   // Keywords and types of arguments are part of the key in ways of the cache's own: then all of it counts.
@@ -244,14 +253,14 @@ bool before_match(Recording& recording, PyObject* subject, PyObject* type, PyObj
   expect_result(recording);
   if (!read_contents(recording, type) || !read_behaviour(recording, subject)) return false;
   if (PyObject_IsInstance(subject, type) != 1) {
-    PyErr_Clear();
+    drop_error();
     return true;
   }
   if (count > 0) {
     const Ref<> match_args = text("__match_args__");
     if (!read_attribute(recording, type, match_args.get())) return false;
     auto order = Ref<>::steal(PyObject_GetAttr(type, match_args.get()));
-    if (!order) PyErr_Clear();  // the subject itself is matched
+    if (!order) drop_error();  // the subject itself is matched
     for (Py_ssize_t i = 0; order && PyTuple_CheckExact(order.get()) && i < count; i++) {
       if (i >= PyTuple_GET_SIZE(order.get())) break;
       PyObject* name = PyTuple_GET_ITEM(order.get(), i);
@@ -295,10 +304,10 @@ bool before_number_function(Recording& recording, PyObject* function, PyObject* 
   // Where the result is no number, NumPy asks its settings whether to warn or to raise.
   const auto result =
       Ref<>::steal(PyObject_Vectorcall(function, arguments, static_cast<size_t>(count), nullptr));
-  if (!result) PyErr_Clear();
+  if (!result) drop_error();
   const double value = result ? PyFloat_AsDouble(result.get()) : NAN;
   if (PyErr_Occurred() || !std::isfinite(value)) {
-    PyErr_Clear();
+    drop_error();
     return stop(recording, BreakCode::kUnknownFunction, text_of_call(function));
   }
   return true;

@@ -2,6 +2,7 @@
 #include "capture/recording/journal.h"
 
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 
 namespace stator {
 
@@ -23,7 +24,7 @@ bool Journal::wrote_key(PyObject* object, PyObject* key) const {
 size_t Journal::roll_back() {
   const ErrorScope scope;
   for (size_t i = written_.size(); i > 0; i--) {
-    if (!written_[i - 1]->put_back()) PyErr_Clear();
+    if (!written_[i - 1]->put_back()) drop_error();
   }
   size_t different = 0;
   for (const auto& written : written_) different += written->is_as_before() ? 0 : 1;

@@ -2,6 +2,7 @@
 #include "capture/recording/marked_calls.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/contents.h"
@@ -19,7 +20,7 @@ namespace {
 std::string name_of(PyObject* function) {
   auto text = Ref<>::steal(_PyObject_FunctionStr(function));
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
+  if (utf8 == nullptr) drop_error();
   return utf8 != nullptr ? utf8 : Py_TYPE(function)->tp_name;
 }
 
@@ -119,7 +120,7 @@ PyObject* opaque_result(Recording& recording, PyObject* function, PyObject* cons
   {
     PausedCapture paused(recording.capture);
     result = recording.capture.opaque_call(function, positional.get(), named.get(), why);
-    if (!result) PyErr_Clear();
+    if (!result) drop_error();
   }
   if (!result) {
     stop(recording, BreakCode::kShapeInference, name_of(function) + ": " + why);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/engine/engine.h"
 #include "capture/interpreter/calls.h"
 #include "capture/interpreter/interpreter.h"
@@ -39,7 +40,7 @@ const std::vector<PyCodeObject*>& callback_codes() {
         }
         code = std::move(inner);
       }
-      PyErr_Clear();
+      drop_error();
       made.push_back(reinterpret_cast<PyCodeObject*>(code.release()));  // never freed
     }
     return made;

@@ -7,6 +7,7 @@
 
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/calls.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
@@ -20,7 +21,7 @@ bool is_generator_class(PyTypeObject* type) {
   const auto name = Ref<>::steal(PyUnicode_FromString("random"));
   const auto module = Ref<>::steal(name ? PyImport_GetModule(name.get()) : nullptr);
   const auto found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "Random") : nullptr);
-  PyErr_Clear();
+  drop_error();
   return found.get() == reinterpret_cast<PyObject*>(type);
 }
 
@@ -33,7 +34,7 @@ bool is_seeded_generator(PyTypeObject* type, PyObject* const* arguments, Py_ssiz
 bool draws_random_numbers(PyObject* callable) {
   if (!std::string_view(Py_TYPE(callable)->tp_name).starts_with("_cython")) return false;
   const auto module = Ref<>::steal(PyObject_GetAttrString(callable, "__module__"));
-  if (!module) PyErr_Clear();
+  if (!module) drop_error();
   return module && utf8(module.get()).starts_with("numpy.random");
 }
 

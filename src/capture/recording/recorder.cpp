@@ -38,7 +38,7 @@ Outcome before_giving(Recording& recording, const cpython::Frame* frame, PyObjec
   return outcome(recording, stator::before_giving(recording, frame, value));
 }
 
-void note_error(Recording& recording) { stator::note_error(recording); }
+void note_error(Recording& recording, bool by_program) { stator::note_error(recording, by_program); }
 
 bool has_stopped(const Recording& recording) { return recording.stopped.happened(); }
 

@@ -13,8 +13,9 @@ struct Recording;
 struct PendingResult {
   enum Kind : uint8_t {
     plain,
-    made,   // C code makes the result now, whoever else holds it
-    cached  // a cache holds it
+    made,    // C code makes the result now, whoever else holds it
+    cached,  // a cache holds it
+    shown    // by a tracer: an object (the node of its history) that no other run has
   };
   cpython::Frame* frame;
   Kind kind;

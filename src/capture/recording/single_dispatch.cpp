@@ -6,6 +6,7 @@
 // what decides is then guarded as anywhere, and a function that is registered later is noticed.
 #include "capture/recording/single_dispatch.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/recording/functions.h"
 #include "capture/recording/known_objects.h"
@@ -29,7 +30,7 @@ PyObject* code_inside(PyObject* code, const char* name) {
 // `dispatch`, as functools defines it inside of singledispatch. Kept; nullptr: there is none.
 PyObject* dispatch_of_functools() {
   const Ref<> outer = module_attribute("functools", "singledispatch");
-  PyErr_Clear();
+  drop_error();
   return outer && PyFunction_Check(outer.get())
              ? Py_XNewRef(code_inside(PyFunction_GET_CODE(outer.get()), "dispatch"))
              : nullptr;
@@ -45,7 +46,7 @@ PyObject* dispatch_without_cache() {
   const Ref<> module =
       Ref<>::steal(Py_CompileString(text, "<stator: functools.singledispatch>", Py_file_input));
   PyObject* outer = module ? code_inside(module.get(), "outer") : nullptr;
-  PyErr_Clear();
+  drop_error();
   return outer != nullptr ? Py_XNewRef(code_inside(outer, "dispatch")) : nullptr;
 }
 

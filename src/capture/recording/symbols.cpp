@@ -3,6 +3,7 @@
 #include "capture/recording/symbols.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/recording/cached_calls.h"
 #include "capture/recording/calls.h"
@@ -13,7 +14,7 @@ namespace stator {
 
 void see_symbols(Recording& recording, PyObject*& result) {
   Ref<> other = recording.domain.in_place_of(result);
-  PyErr_Clear();
+  drop_error();
   if (!other) return;
   PyObject* old = result;
   result = other.release();

@@ -9,6 +9,7 @@
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/instance_values.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
@@ -82,6 +83,8 @@ bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* nam
     if (has_own_attribute(tensor, name)) return true;
   }
   if (recording.domain.attribute_is_captured(tensor, name)) {
+    if (!recording.pending.empty() && recording.pending.back().frame == recording.frame)
+      recording.pending.back().kind = PendingResult::shown;
     if (!is_pinned(recording, tensor)) return true;
     look_at(recording, tensor);
     if (Ref<> instead = recording.capture.attribute(tensor, name)) {
@@ -90,7 +93,7 @@ bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* nam
       recording.pending.back().instead = std::move(instead);
     }
     if (!PyErr_Occurred()) return true;
-    PyErr_Clear();
+    drop_error();
     return stop(recording, BreakCode::kReadsMemory,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
   }

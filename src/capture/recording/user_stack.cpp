@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/line_table.h"
 
 namespace stator {
@@ -59,7 +60,7 @@ LineId UserStack::number(const Place& place) {
 void UserStack::place() {
   const auto text = [&](PyObject* string) {
     const char* utf8 = PyUnicode_AsUTF8(string);
-    if (utf8 == nullptr) PyErr_Clear();
+    if (utf8 == nullptr) drop_error();
     return lines_->intern(utf8 != nullptr ? utf8 : "?");
   };
   struct Found {

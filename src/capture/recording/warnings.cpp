@@ -4,6 +4,7 @@
 // count of filter changes that C code keeps to itself.
 #include "capture/recording/warnings.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/known_objects.h"
 #include "capture/recording/reads.h"
@@ -21,7 +22,7 @@ Match compare(PyObject* pattern, PyObject* text) {
   if (PyUnicode_CheckExact(pattern)) return known(PyUnicode_Compare(pattern, text) == 0);
   if (std::string_view(Py_TYPE(pattern)->tp_name) != "re.Pattern") return Match::unknown;
   const Ref<> found = Ref<>::steal(PyObject_CallMethod(pattern, "match", "O", text));
-  if (!found) PyErr_Clear();
+  if (!found) drop_error();
   return found ? known(found.get() != Py_None) : Match::unknown;
 }
 

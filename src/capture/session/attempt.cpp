@@ -8,6 +8,7 @@
 #include "capture/cpython/collection_pause.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
@@ -125,6 +126,7 @@ std::unique_ptr<Entry> CaptureAttempt::make() {
 
 // Takes the error that is set and puts it into words, as far as that runs no code of the program's.
 static std::string take_raised_text() {
+  if (is_interrupted()) drop_error();
   const Ref<> raised = PyErr_Occurred() != nullptr ? take_error() : Ref<>();
   if (!raised || !PyExceptionInstance_Check(raised.get())) return {};
   const std::string text = std::string(" ") + Py_TYPE(raised.get())->tp_name;
@@ -133,7 +135,7 @@ static std::string take_raised_text() {
                         PyTuple_GET_SIZE(arguments) == 1 &&
                         PyUnicode_CheckExact(PyTuple_GET_ITEM(arguments, 0));
   const char* words = has_text ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments, 0)) : nullptr;
-  PyErr_Clear();
+  drop_error();
   return words != nullptr ? text + ": " + words : text;
 }
 
@@ -141,11 +143,11 @@ bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
   abandon(recording_);
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
   recording_.known.replaced.clear();
-  if (PyErr_Occurred()) PyErr_Clear();
+  drop_error();
   if (!recording_.stopped.happened()) stop(recording_, code, std::move(detail));
   const SegmentEnd& end = recording_.end;
   recording_.stopped.place = recording_.stopped.code == BreakCode::kException ? end.raised : end.now;
-  PyErr_Clear();
+  drop_error();
   return false;
 }
 
@@ -251,7 +253,7 @@ bool CaptureAttempt::run_function() {
   const bool ends_early = recording_.end.reached;
   if (ends_early) {
     recording_.stopped = {};
-    PyErr_Clear();
+    drop_error();
   }
   entry_->levels_ = std::max(0, levels - recording_.fewest_levels);
   GivenArguments& given_arguments = recording_.arguments;

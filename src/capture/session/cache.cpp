@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/engine/engine.h"
 #include "capture/session/capturing_threads.h"
 
@@ -80,10 +81,18 @@ CaptureCache::Answer CaptureCache::capture(const Domain& domain, PyObject* funct
   std::optional<FunctionSpec> spec;
   if (options.by_structure) spec.emplace(reinterpret_cast<PyFunctionObject*>(function));
   const auto start = std::chrono::steady_clock::now();
-  std::shared_ptr<Entry> entry = Entry::capture(domain, function, call, options, why);
+  std::shared_ptr<Entry> entry;
+  {
+    InterruptsWait interrupts;
+    entry = Entry::capture(domain, function, call, options, why);
+    // What was given up for it says nothing of the function, and what was made may lack what it cut off.
+    if (interrupts.raise()) return Answer::raised;
+  }
   Statistics& statistics = Engine::get().statistics;
   if (!entry) {
-    if (why.code == BreakCode::kCaptureRunning) return Answer::native;
+    // Neither says anything of the function.
+    if (why.code == BreakCode::kCaptureRunning || why.code == BreakCode::kAsynchronousEvent)
+      return Answer::native;
     if (options.whole && static_cast<int>(stops_.size()) >= limit) stops_.erase(stops_.begin());
     stops_.push_back(std::move(why));
     statistics.stops++;
@@ -149,7 +158,7 @@ bool CaptureCache::awaits_module() const {
   if (!entries_.empty() || stops_.empty() || stops_.back().module.empty()) return false;
   const auto name = Ref<>::steal(PyUnicode_FromString(stops_.back().module.c_str()));
   const bool is_loaded = name && PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()) != nullptr;
-  PyErr_Clear();
+  drop_error();
   return !is_loaded;
 }
 

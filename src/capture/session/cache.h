@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/function_spec.h"
 #include "capture/session/entry.h"
 
@@ -25,7 +26,8 @@ class CacheListener {
   virtual ~CacheListener() = default;
   // A guard raised: it holds for no call. The error is set.
   virtual bool guard_raised() {
-    PyErr_Clear();
+    if (is_interrupted()) return false;
+    drop_error();
     return true;
   }
   virtual bool captures_again(const std::string& /*failed guard*/) { return true; }

@@ -3,9 +3,9 @@
 
 #include "capture/cpython/cell_variable.h"
 #include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/traits.h"
 #include "capture/engine/engine.h"
-#include "capture/engine/interrupts.h"
 #include "capture/interpreter/interpreter.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/mark.h"
@@ -118,7 +118,7 @@ std::shared_ptr<CalleeCaptures::OfCode> CalleeCaptures::find(PyCodeObject* code)
   auto reference = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
   const char* name = PyUnicode_AsUTF8(code->co_qualname);
   if (!reference || name == nullptr) {
-    PyErr_Clear();
+    drop_error();
     codes_.erase(code);
     return nullptr;
   }
@@ -200,7 +200,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
   if (of.cache.given_up()) return false;
   FrameArguments arguments;
   if (!arguments.take(frame)) {
-    PyErr_Clear();
+    drop_error();
     return false;
   }
   const Call call = arguments.call();
@@ -228,7 +228,7 @@ bool CalleeCaptures::serve_whole(PyThreadState* thread, Frame* frame, OfCode& of
     default:
       break;
   }
-  drop_error_but_interrupts();
+  drop_error();
   return false;
 }
 
@@ -268,7 +268,9 @@ bool CalleeCaptures::serve_resumed(PyThreadState* thread, Frame* frame, PyObject
     }
     *result = interpret_segments(thread, {frame}, *this, /*at_once=*/true);
     return true;
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    domain_.raise_caught(error);
+    drop_error();
     return false;
   }
 }
@@ -287,7 +289,9 @@ bool CalleeCaptures::serve_call(PyThreadState* thread, Frame* frame, bool own, P
     if (of == nullptr || worth_of(*of, frame).left_to_python) return false;
     if (!own && serve_whole(thread, frame, *of, result)) return true;
     return run_in_segments(thread, frame, *of, result);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    domain_.raise_caught(error);
+    drop_error();
     return false;
   }
 }
@@ -363,9 +367,11 @@ FrameSegments::Answer CalleeCaptures::serve(PyThreadState* thread, Frame* frame,
       default:
         break;
     }
-    drop_error_but_interrupts();
+    drop_error();
     return Answer::none;
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    domain_.raise_caught(error);
+    drop_error();
     return Answer::none;
   }
 }

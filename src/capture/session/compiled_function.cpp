@@ -7,9 +7,9 @@
 
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/frame.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
-#include "capture/engine/interrupts.h"
 #include "capture/engine/other_engine.h"
 #include "capture/no_tensors.h"
 #include "capture/session/call_settings.h"
@@ -47,6 +47,7 @@ class Hooks final : public CacheListener {
   explicit Hooks(const CompiledFunction& self, const Call* call = nullptr) : self_(self), call_(call) {}
 
   bool guard_raised() override {
+    if (is_interrupted()) return false;
     const Ref<> error = take_error();
     PyObject* hook = settings.guard_error_hook;
     if (!is_set(hook)) return true;
@@ -176,7 +177,7 @@ void tell_of_callee(PyObject* hook, PyObject* function, PyObject* given) {
   const auto owned = Ref<>::steal(given);
   const auto told =
       Ref<>::steal(owned ? PyObject_CallFunctionObjArgs(hook, function, owned.get(), nullptr) : nullptr);
-  if (!told && is_interrupted()) return drop_error_but_interrupts();
+  if (!told && is_interrupted()) return drop_error();
   if (!told) PyErr_WriteUnraisable(function);
 }
 
@@ -278,7 +279,7 @@ PyObject* call_compiled(const CompiledFunction& self, PyObject* const* arguments
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   } catch (const std::exception& error) {
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "stator: %s", error.what());
+    installed_domain->raise_caught(error);
   }
   return nullptr;
 }

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/engine/atomic_capture.h"
 #include "capture/engine/engine.h"
-#include "capture/engine/interrupts.h"
 #include "capture/session/attempt.h"
 #include "capture/session/capturing_threads.h"
 #include "capture/session/plain_scope.h"
@@ -16,11 +17,12 @@ namespace stator {
 
 // The backend has failed with a graph that reads values, and takes none from now on.
 static bool was_refused(const Domain& domain, const CaptureOptions& options) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  const bool refused = !domain.takes_values(options.backend);
-  PyErr_Restore(type, value, traceback);
-  if (refused) drop_error_but_interrupts();
+  bool refused = false;
+  {
+    const ErrorScope backends_own;
+    refused = !domain.takes_values(options.backend);
+  }
+  if (refused) drop_error();
   return refused;
 }
 
@@ -53,13 +55,14 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
       if (domain.captures_now())
         capture = domain.begin(stack.lines(), stack, options.backend, first_answer.has_value());
       if (!capture) {
-        PyErr_Clear();
+        drop_error();
         why.code = BreakCode::kUnsupportedMode;
         return nullptr;
       }
       const bool takes_values = domain.takes_values(options.backend);
       CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
       std::unique_ptr<Entry> entry = attempt.make();
+      if (interrupt_waits()) return nullptr;
       if (!entry && takes_values && was_refused(domain, options)) continue;
       const size_t known = by_identity.size();
       by_identity.insert(attempt.one_and_the_same().begin(), attempt.one_and_the_same().end());
@@ -80,7 +83,7 @@ std::unique_ptr<Entry> Entry::capture(const Domain& domain, PyObject* function, 
     if (domain.clear_the_way()) continue;
     if (!module.empty() && modules.insert(module).second) {
       if (Ref<>::steal(PyImport_ImportModule(module.c_str()))) continue;
-      PyErr_Clear();  // the function will raise it, or knows what to do
+      drop_error();  // the function will raise it, or knows what to do
       is_last = true;
     }
     if (is_last) {
@@ -109,9 +112,9 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
     const bool takes_values = domain.takes_values(options.backend);
     if (auto entry = capture_until(domain, function, call, options, by_identity, other_answer, true, why))
       return entry;
-    if (is_interrupted()) return nullptr;
+    if (is_interrupted() || interrupt_waits()) return nullptr;
     if (takes_values && was_refused(domain, options)) return capture(domain, function, call, options, why);
-    PyErr_Clear();
+    drop_error();
   }
   const bool at_once = why.place.number <= 1;
   return at_once ? nullptr
@@ -126,7 +129,7 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
   UserStack stack;
   const auto capture = domain.begin(stack.lines(), stack, options.backend, other_answer);
   if (!capture) {
-    PyErr_Clear();
+    drop_error();
     return nullptr;
   }
   CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/ref.h"
 
 namespace stator {
@@ -16,7 +17,7 @@ std::string source_line(const UserFrame& frame) {
                 : nullptr);
   const char* text = line ? PyUnicode_AsUTF8(line.get()) : nullptr;
   if (text == nullptr) {
-    PyErr_Clear();
+    drop_error();
     return {};
   }
   std::string trimmed = text;

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "capture/cpython/interrupts.h"
 #include "torch/tracing/session.h"
 
 namespace stator {
@@ -68,7 +69,7 @@ Ref<> tensor_on(PyObject* array) {
   if (!Py_IS_TYPE(array, names.array)) return {};
   const PausedSession paused;
   Ref<> tensor = Ref<>::steal(may_be_written(array) ? PyObject_CallOneArg(names.from_array, array) : nullptr);
-  PyErr_Clear();  // arrays of objects, with strides that torch does not have, that must not be written to
+  drop_error();  // arrays of objects, with strides that torch does not have, that must not be written to
   return tensor && THPVariable_Check(tensor.get()) && computes_alike(THPVariable_Unpack(tensor.get()))
              ? std::move(tensor)
              : Ref<>();
@@ -86,7 +87,7 @@ Ref<> array_on(PyObject* tracer) {
 Ref<> part(PyObject* array, PyObject* name) {
   const auto attributes = Ref<>::steal(PyObject_GenericGetDict(array, nullptr));
   PyObject* found = attributes ? PyDict_GetItemWithError(attributes.get(), name) : nullptr;
-  PyErr_Clear();
+  drop_error();
   return Ref<>::share(found);
 }
 

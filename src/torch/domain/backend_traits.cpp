@@ -1,15 +1,15 @@
 // src/torch/domain/backend_traits.cpp: reads what a backend said when it was registered.
 #include "torch/domain/backend_traits.h"
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/ref.h"
-#include "capture/engine/interrupts.h"
 
 namespace stator {
 
 static bool says(PyObject* traits, const char* name) {
   const auto answer = Ref<>::steal(PyObject_GetAttrString(traits, name));
-  if (!answer) PyErr_Clear();
+  if (!answer) drop_error();
   return answer.get() == Py_True;
 }
 
@@ -25,11 +25,11 @@ BackendTraits BackendTraits::of(PyObject* backend) {
   }
   const Ref<> ask = module_attribute("stator.backends.traits", "takes_reads");
   const auto reads = Ref<>::steal(ask ? PyObject_CallOneArg(ask.get(), backend) : nullptr);
-  if (!reads) drop_error_but_interrupts();
+  if (!reads) drop_error();
   const bool reads_values = reads.get() == Py_True;
   const auto traits = Ref<>::steal(PyObject_GetAttrString(backend, "stator_traits"));
   if (!traits) {
-    drop_error_but_interrupts();
+    drop_error();
     return {.takes_wrappers = true, .reads_values = reads_values};
   }
   return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors"),

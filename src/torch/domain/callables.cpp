@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "torch/domain/arrays.h"
 #include "torch/replacements/replaced_calls.h"
@@ -56,7 +57,7 @@ CallPolicy kind_in(const Kinds& table, std::string_view name) {
 PyObject* mode_class() {
   static PyObject* const found = [] {
     PyObject* type = module_attribute("torch._C", "_InferenceMode").release();
-    PyErr_Clear();
+    drop_error();
     return type;
   }();
   return found;
@@ -71,7 +72,7 @@ bool is_mode_method(PyObject* callable) {
       if (method != nullptr && PyInstanceMethod_Check(method))
         found.insert(PyInstanceMethod_GET_FUNCTION(method));
       Py_XDECREF(method);
-      PyErr_Clear();
+      drop_error();
     }
     return found;
   }();
@@ -98,7 +99,7 @@ std::string text_attribute(PyObject* object, const char* name) {
     if (const char* utf8 = PyUnicode_AsUTF8(value)) text = utf8;
   }
   Py_XDECREF(value);
-  PyErr_Clear();
+  drop_error();
   return text;
 }
 
@@ -111,7 +112,7 @@ CallPolicy classify_method(const std::string& name) {
 // The class of torch._C with this name.
 PyTypeObject* class_of_torch(const char* name) {
   PyObject* found = module_attribute("torch._C", name).release();
-  PyErr_Clear();
+  drop_error();
   return found != nullptr && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : nullptr;
 }
 
@@ -131,7 +132,7 @@ bool is_operator_holder(PyObject* self) {
   if (!PyModule_Check(self)) return false;
   const char* name = PyModule_GetName(self);
   if (name == nullptr) {
-    PyErr_Clear();
+    drop_error();
     return false;
   }
   static const std::unordered_set<std::string> holders = {"torch._C._nn", "torch._C._linalg", "torch._C._fft",
@@ -152,7 +153,7 @@ static bool is_getter(PyObject* callable) {
       text_attribute(callable, "__name__") != "__get__")
     return false;
   const Ref<> descriptor = Ref<>::steal(PyObject_GetAttrString(callable, "__self__"));
-  PyErr_Clear();
+  drop_error();
   return descriptor && Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type) &&
          std::string_view(PyDescr_TYPE(descriptor.get())->tp_name).ends_with("TensorBase") &&
          is_captured_attribute(PyDescr_NAME(descriptor.get())) &&
@@ -245,7 +246,7 @@ bool is_captured_attribute(PyObject* name) {
                               "__class__"};
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) {
-    PyErr_Clear();
+    drop_error();
     return false;
   }
   return names.count(text) != 0;

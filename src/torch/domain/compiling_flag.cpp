@@ -3,6 +3,8 @@
 
 #include <unordered_set>
 
+#include "capture/cpython/error_scope.h"
+
 namespace stator {
 namespace {
 
@@ -67,7 +69,7 @@ CompilingFlag::CompilingFlag(bool told)
 }
 
 CompilingFlag::~CompilingFlag() {
-  const py::error_scope backends_own;  // a capture may end with the error of its backend set
+  const ErrorScope backends_own;  // a capture may end with the error of its backend set
   set(false);
 }
 

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 
 namespace stator {
@@ -17,25 +19,25 @@ PyObject* get_callback = nullptr;
 PyObject* set_callback = nullptr;
 
 bool is_on() {
-  const pybind11::error_scope outer;
+  const ErrorScope outer;
   const auto callback = Ref<>::steal(PyObject_CallNoArgs(get_callback));
-  if (!callback) PyErr_Clear();
+  if (!callback) drop_error();
   return callback && callback.get() != Py_None;
 }
 
 PyObject* switch_off() {
   if (!is_on()) return nullptr;
-  const pybind11::error_scope outer;
+  const ErrorScope outer;
   PyObject* before = PyObject_CallOneArg(set_callback, Py_None);
-  if (before == nullptr) PyErr_Clear();
+  if (before == nullptr) drop_error();
   return before;
 }
 
 void switch_on(PyObject* state) {
-  const pybind11::error_scope outer;
+  const ErrorScope outer;
   const auto callback = Ref<>::steal(state);
   const auto before = Ref<>::steal(PyObject_CallOneArg(set_callback, callback.get()));
-  if (!before) PyErr_Clear();
+  if (!before) drop_error();
 }
 
 // The code of a function that another one makes, under any of the names that versions of torch give it.
@@ -51,7 +53,7 @@ PyObject* code_made_in(PyObject* maker, std::initializer_list<std::string_view> 
         found = Py_NewRef(constant);
     }
   }
-  PyErr_Clear();
+  drop_error();
   return found;
 }
 
@@ -59,13 +61,13 @@ PyObject* code_made_in(PyObject* maker, std::initializer_list<std::string_view> 
 Ref<> imported_attribute(const char* module_name, const char* name) {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);  // borrowed
   Ref<> attribute = module != nullptr ? Ref<>::steal(PyObject_GetAttrString(module, name)) : Ref<>();
-  PyErr_Clear();
+  drop_error();
   return attribute;
 }
 
 // What one class's `__call__` puts around a function.
 PyObject* wrapper_code(const char* owner) {
-  const pybind11::error_scope outer;
+  const ErrorScope outer;
   const Ref<> type = imported_attribute("torch._dynamo.eval_frame", owner);
   const auto call = type ? Ref<>::steal(PyObject_GetAttrString(type.get(), "__call__")) : Ref<>();
   return code_made_in(call.get(), {"compile_wrapper", "_fn"});
@@ -74,7 +76,7 @@ PyObject* wrapper_code(const char* owner) {
 // What FSDP puts around its hooks. They gather and free parameters while others compute, on streams of their
 // own: nothing of that belongs in a graph.
 PyObject* fsdp_wrapper_code() {
-  const pybind11::error_scope outer;
+  const ErrorScope outer;
   const std::initializer_list<std::string_view> names = {"wrapper", "fsdp_hook_wrapper"};
   const Ref<> maker =
       imported_attribute("torch.distributed.fsdp._fully_shard._fsdp_common", "_dynamo_disable");
@@ -102,7 +104,7 @@ bool is_part_of_torch(PyObject* callable) {
   PyObject* globals = PyFunction_GET_GLOBALS(callable);
   PyObject* name = PyDict_GetItemString(globals, "__name__");  // borrowed
   const char* text = name != nullptr && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  if (text == nullptr) PyErr_Clear();
+  if (text == nullptr) drop_error();
   return text != nullptr &&
          (std::string_view(text) == "torch" || std::string_view(text).starts_with("torch."));
 }
@@ -114,7 +116,7 @@ const EngineSwitch* dynamo_engine() {
   static const bool found = [] {
     get_callback = module_attribute("torch._C._dynamo.eval_frame", "get_eval_frame_callback").release();
     set_callback = module_attribute("torch._C._dynamo.eval_frame", "set_eval_frame").release();
-    PyErr_Clear();
+    drop_error();
     return get_callback != nullptr && set_callback != nullptr;
   }();
   return found ? &engine : nullptr;

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "torch/domain/torch_folder.h"
 
 namespace stator {
@@ -19,7 +20,7 @@ Ref<> code_of(const Ref<>& frame) {
 
 bool is_below(const Ref<>& code, std::string_view folder) {
   const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
-  if (file == nullptr) PyErr_Clear();
+  if (file == nullptr) drop_error();
   return file != nullptr && std::string_view(file).starts_with(folder);
 }
 
@@ -27,7 +28,7 @@ bool is_below(const Ref<>& code, std::string_view folder) {
 // byte, the first byte of a range marked.
 bool has_handler(PyObject* code, long unit) {
   const Ref<> table = Ref<>::steal(PyObject_GetAttrString(code, "co_exceptiontable"));
-  if (!table || !PyBytes_Check(table.get())) return PyErr_Clear(), true;
+  if (!table || !PyBytes_Check(table.get())) return drop_error(), true;
   const char* at = PyBytes_AS_STRING(table.get());
   const char* const end = at + PyBytes_GET_SIZE(table.get());
   const auto number = [&] {

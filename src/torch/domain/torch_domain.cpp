@@ -18,6 +18,9 @@
 #include <optional>
 #include <unordered_set>
 
+#include "capture/cpython/attribute_lookup.h"
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/domain.h"
 #include "capture/guards/dynamism.h"
 #include "torch/domain/arrays.h"
@@ -46,6 +49,7 @@
 #include "torch/replacements/transforms.h"
 #include "torch/symbols/sym_python.h"
 #include "torch/symbols/symbol_calls.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/last_read.h"
 #include "torch/tracing/own_python.h"
@@ -68,14 +72,14 @@ uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
       const long dim = PyLong_AsLong(item.get());
       if (dim >= 0 && dim < static_cast<long>(Varying::kStrides)) found |= uint64_t{1} << dim;
     }
-    PyErr_Clear();
+    drop_error();
     return found;
   };
-  if (!PyObject_HasAttrString(tensor, "_dynamo_dynamic_indices") &&
-      !PyObject_HasAttrString(tensor, "_dynamo_weak_dynamic_indices") &&
-      !PyObject_HasAttrString(tensor, "_dynamo_unbacked_indices") &&
-      !PyObject_HasAttrString(tensor, "_dynamo_strict_unbacked_indices") &&
-      !PyObject_HasAttrString(tensor, "_dynamo_static_indices")) {
+  if (!has_attribute(tensor, "_dynamo_dynamic_indices") &&
+      !has_attribute(tensor, "_dynamo_weak_dynamic_indices") &&
+      !has_attribute(tensor, "_dynamo_unbacked_indices") &&
+      !has_attribute(tensor, "_dynamo_strict_unbacked_indices") &&
+      !has_attribute(tensor, "_dynamo_static_indices")) {
     return varying;
   }
   return (varying | bits("_dynamo_dynamic_indices") | bits("_dynamo_weak_dynamic_indices") |
@@ -152,8 +156,7 @@ class TorchCapture final : public DomainCapture {
       if (is_wrapper_tensor(real)) return wrapper_input(tensor, name, guard);
       guard = make_tensor_guard(tensor);
       if (!guard) return {};
-      if (PyObject_HasAttrString(tensor, "_dynamo_dynamic_indices"))
-        marked_.emplace_back(name, Ref<>::share(tensor));
+      if (has_attribute(tensor, "_dynamo_dynamic_indices")) marked_.emplace_back(name, Ref<>::share(tensor));
       auto tracer = Ref<>::steal(THPVariable_Wrap(session_->input(real, input_name(name), name, varying)));
       const TensorMeta& meta = session_->lift(real).meta;
       if (!meta.sizes.empty()) guard = make_tensor_guard(tensor, meta);
@@ -163,8 +166,8 @@ class TorchCapture final : public DomainCapture {
         return {};
       }
       return tracer;
-    } catch (const std::exception& error) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (const std::exception&) {
+      raise_caught();
       return {};
     }
   }
@@ -185,7 +188,7 @@ class TorchCapture final : public DomainCapture {
     if (!runs_under_modes_of_caller(why)) return {};
     flag_.set(false);  // its forward will not be captured when the graph runs
     Ref<> result = record_custom_gradient(*session_, function, arguments, why);
-    const py::error_scope of_forward;
+    const ErrorScope of_forward;
     flag_.set(session_->following == 0);
     return result;
   }
@@ -193,16 +196,16 @@ class TorchCapture final : public DomainCapture {
     if (PyUnicode_CompareWithASCIIString(name, "data") != 0) return {};
     try {
       return Ref<>::steal(THPVariable_Wrap(session_->data_of(THPVariable_Unpack(tensor))));
-    } catch (const std::exception& error) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (const std::exception&) {
+      raise_caught();
       return {};
     }
   }
   AttributeWrite write_attribute(PyObject* tensor, PyObject* name, PyObject* value) override {
     try {
       return record_attribute_write(*session_, tensor, name, value);
-    } catch (const std::exception& error) {
-      PyErr_Clear();
+    } catch (const std::exception&) {
+      drop_caught();
       return AttributeWrite::refused;
     }
   }
@@ -230,8 +233,8 @@ class TorchCapture final : public DomainCapture {
     if (!takes_last_read_) return {};
     try {
       return record_last_read(*session_, tensor, what);
-    } catch (const std::exception& error) {
-      PyErr_Clear();
+    } catch (const std::exception&) {
+      drop_caught();
       return {};
     }
   }
@@ -251,8 +254,8 @@ class TorchCapture final : public DomainCapture {
       if (!symbol) return {};
       const auto index = static_cast<uint32_t>(shapes.exprs()[*symbol].number);
       return {to_python(SymNumber::of(Size(*symbol, &shapes))), false, index};
-    } catch (const std::exception& error) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (const std::exception&) {
+      raise_caught();
       return {};
     }
   }
@@ -287,6 +290,7 @@ class TorchCapture final : public DomainCapture {
       return true;
     } catch (const std::exception& error) {
       session_->note_break(BreakCode::kInternal, error.what());
+      drop_caught();
       return false;
     }
   }
@@ -303,8 +307,12 @@ class TorchCapture final : public DomainCapture {
     } catch (py::error_already_set& error) {
       error.restore();
       return nullptr;
+    } catch (python_error& error) {
+      error.restore();
+      return nullptr;
     } catch (const std::exception& error) {
       session_->note_break(BreakCode::kInternal, error.what());
+      drop_caught();
       return nullptr;
     }
   }
@@ -412,6 +420,7 @@ class TorchDomain final : public Domain {
     return PyUnicode_CompareWithASCIIString(code->co_name, "__torch_function__") == 0;
   }
   bool clear_the_way() const override { return start_engine(); }
+  void raise_caught(const std::exception&) const override { stator::raise_caught(); }
   CallPolicy classify(PyObject* callable) const override { return classify_torch_callable(callable); }
   const char* takes_new_object(PyObject* owner) const override { return context_taker(owner); }
   const char* python_form(PyObject* callable) const override { return stator::python_form(callable); }
@@ -475,8 +484,8 @@ class TorchDomain final : public Domain {
       forget_offset_reads();
       const bool told = telling() == Tells::yes || other_answer;
       return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend, told);
-    } catch (const std::exception& error) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (const std::exception&) {
+      stator::raise_caught();
       return nullptr;
     }
   }

@@ -1,6 +1,7 @@
 // src/torch/guards/swap_notices.cpp: torch's function, wrapped.
 #include "torch/guards/swap_notices.h"
 
+#include "capture/cpython/interrupts.h"
 #include "torch/tracing/imported_module.h"
 
 namespace stator {
@@ -16,7 +17,7 @@ struct SwapNotices::Wrapped {
     const Ref<> module = module_of("torch._C");
     const auto function =
         Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "_swap_tensor_impl") : nullptr);
-    if (!function) PyErr_Clear();
+    if (!function) drop_error();
     if (!function || !PyCFunction_CheckExact(function.get())) return;
     PyMethodDef* const definition = reinterpret_cast<PyCFunctionObject*>(function.get())->m_ml;
     if (definition->ml_flags != METH_VARARGS) return;

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/guards/dynamism.h"
@@ -196,7 +197,7 @@ bool is_plain_tensor_type(PyTypeObject* type) {
   if (type == tensor_class) return true;
   static PyObject* const parameter_class = [] {
     PyObject* found = module_attribute("torch.nn.parameter", "Parameter").release();
-    PyErr_Clear();
+    drop_error();
     return found;
   }();
   return reinterpret_cast<PyObject*>(type) == parameter_class;

@@ -3,7 +3,8 @@
 
 #include <torch/csrc/utils/pybind.h>
 
-#include "capture/engine/interrupts.h"
+#include "capture/cpython/interrupts.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/session.h"
 
@@ -16,7 +17,7 @@ class WrapperGuard final : public TensorGuard {
 
   bool holds(PyObject* tensor, shape::Bindings&) const override {
     const auto answer = Ref<>::steal(PyObject_CallOneArg(guard_.get(), tensor));
-    if (!answer) drop_error_but_interrupts();
+    if (!answer) drop_error();
     return answer.get() == Py_True;
   }
   std::string expected() const override { return name_ + " of the same layout, context and parts"; }
@@ -34,7 +35,8 @@ std::unique_ptr<TensorGuard> make_wrapper_guard(PyObject* tensor) {
     py::object guard = imported("stator.runtime.wrapper_subclasses")
                            .attr("guard_of")(py::handle(tensor), Session::current() != nullptr);
     return std::make_unique<WrapperGuard>(tensor, Ref<>::steal(guard.release().ptr()));
-  } catch (py::error_already_set&) {
+  } catch (const std::exception&) {
+    drop_caught();
     return nullptr;
   }
 }

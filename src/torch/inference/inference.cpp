@@ -18,6 +18,7 @@
 #include "torch/operators/boxed_call.h"
 #include "torch/operators/tensors_in.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/tracer.h"
 
 namespace stator {
@@ -139,6 +140,7 @@ void ask_sources(Session& session, const OperatorInfo& info, std::span<const c10
       if (!elementwise) flow_gradients(info, arguments, result);
       return;
     } catch (const std::exception&) {
+      drop_caught();
       result = {};  // it looks at values: the meta kernel may know better
     }
   }
@@ -178,8 +180,10 @@ const Inference& infer(Session& session, const OperatorInfo& info, std::span<con
     refuse_as_eager(session, info, arguments);
     raise_break(BreakCode::kShapeInference, info.name + ": " + error.what_without_backtrace());
   } catch (const std::exception& error) {
+    const std::string what = error.what();
+    drop_caught();
     refuse_as_eager(session, info, arguments);
-    raise_break(BreakCode::kShapeInference, info.name + ": " + error.what());
+    raise_break(BreakCode::kShapeInference, info.name + ": " + what);
   }
   if (key.valid) return memo().add(key, std::move(result));
   unkept = std::move(result);

@@ -7,6 +7,7 @@
 #include "torch/inference/inference.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/tensors_in.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
 
@@ -164,6 +165,7 @@ std::optional<at::Tensor> KnownValues::find(Session& session, const at::Tensor& 
   try {
     return compute(session, tensor, 0);
   } catch (const std::exception&) {
+    drop_caught();
     return std::nullopt;  // the program will be told when it runs
   }
 }
@@ -184,6 +186,7 @@ std::optional<c10::IValue> KnownValues::answer(Session& session, const OperatorI
     const Paused paused(session);
     info.handle.callBoxed(stack);
   } catch (const std::exception&) {
+    drop_caught();
     return std::nullopt;
   }
   if (stack.size() != 1 || !(stack[0].isBool() || stack[0].isScalar())) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "torch/symbols/sym_python.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/tracer.h"
 
@@ -84,11 +85,10 @@ Ref<> record_opaque_call(Session& session, PyObject* function, PyObject* argumen
           THPVariable_Wrap(make_tracer(metas[i], {session.id(), new_memory(), value}, grad, false))));
     }
     return Ref<>::steal(call.attr("result")(tracers).release().ptr());
-  } catch (py::error_already_set& error) {
-    why = error.what();
-    why = why.substr(0, why.find('\n'));
   } catch (const std::exception& error) {
     why = error.what();
+    why = why.substr(0, why.find('\n'));
+    drop_caught();
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "capture/cpython/attribute_lookup.h"
 #include "torch/guards/tensor_guard.h"
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
@@ -96,7 +97,8 @@ class Leaves {
     if (node.op != ir::op::kCall) return;
     const auto operands = graph_.operands(node);
     const auto* function = static_cast<const OpaqueFunction*>(graph_.constant(operands[0]).object.get());
-    if (!py::hasattr(function->call, "keeps_graph") || function->call.attr("keeps_graph").cast<bool>())
+    if (!has_attribute(function->call.ptr(), "keeps_graph") ||
+        function->call.attr("keeps_graph").cast<bool>())
       return;
     std::vector<ir::ValueId> left;
     graph_.for_each_value(operands[1], [&](ir::ValueId value) { left.push_back(value); });

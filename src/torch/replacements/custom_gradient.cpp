@@ -5,8 +5,10 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include "capture/cpython/interrupts.h"
 #include "torch/operators/custom_forward_checks.h"
 #include "torch/replacements/allowed_call.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
 #include "torch/tracing/tracer.h"
@@ -175,6 +177,7 @@ Ref<> record_custom_gradient(Session& session, PyObject* apply, PyObject* argume
     error.restore();
   } catch (const std::exception& error) {
     why = error.what();
+    drop_caught();
   }
   return {};
 }
@@ -185,7 +188,7 @@ const char* context_taker(PyObject* function_class) {
     return py::object(base.attr("setup_context")).release().ptr();
   }();
   const Ref<> own = Ref<>::steal(PyObject_GetAttrString(function_class, "setup_context"));
-  PyErr_Clear();
+  drop_error();
   return own && own.get() != usual ? "setup_context" : "forward";
 }
 

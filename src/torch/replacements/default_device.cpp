@@ -10,6 +10,7 @@
 #include <array>
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "torch/tracing/imported_module.h"
 
 namespace stator {
@@ -46,7 +47,7 @@ std::optional<uint64_t> default_device() {
   const auto device =
       Ref<>::steal(PyObject_GetAttrString(Modes::get_stack_at(count - 1)->ptr(getPyInterpreter()), "device"));
   if (!device || !THPDevice_Check(device.get())) {
-    PyErr_Clear();
+    drop_error();
     return std::nullopt;
   }
   const c10::Device found = reinterpret_cast<THPDevice*>(device.get())->device;

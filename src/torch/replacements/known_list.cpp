@@ -10,6 +10,7 @@
 
 #include "torch/symbols/sym_python.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/integer_reads.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
@@ -75,6 +76,7 @@ PyObject* call(PyObject* original, PyObject* const* arguments, Py_ssize_t count,
       return nullptr;
     } catch (const std::exception& error) {
       session->note_break(BreakCode::kReadsMemory, error.what());
+      drop_caught();
     }
     session->note_break(BreakCode::kReadsMemory, "TensorBase.tolist()");
     PyErr_SetString(PyExc_RuntimeError, "stator: tolist of a tensor");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "torch/replacements/allowed_call.h"
 #include "torch/symbols/sym_python.h"
 #include "torch/tracing/capture_break.h"
@@ -53,7 +54,9 @@ PyObject* record_output(Session& session, PyObject* make, PyObject* arguments, P
   const OwnPython own(&session);
   const Ref<> made = Ref<>::steal(PyObject_Call(make, arguments, keywords));
   if (!made) {
+    const bool interrupted = is_interrupted();
     const py::error_already_set error;
+    if (interrupted) throw error;
     refuse("output: " + std::string(py::str(error.value())));
   }
   const py::handle call(made.get());
@@ -75,7 +78,7 @@ PyObject* record_output(Session& session, PyObject* make, PyObject* arguments, P
 std::string text_of(PyObject* function) {
   const Ref<> text = Ref<>::steal(_PyObject_FunctionStr(function));
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (words == nullptr) PyErr_Clear();
+  if (words == nullptr) drop_error();
   return words != nullptr ? words : "a draw";
 }
 
@@ -163,7 +166,7 @@ PyObject* numpy_generator() {
   const Ref<> name = Ref<>::steal(PyUnicode_FromString("numpy.random.mtrand"));
   const Ref<> module = Ref<>::steal(name ? PyImport_GetModule(name.get()) : nullptr);
   found = module ? PyObject_GetAttrString(module.get(), "_rand") : nullptr;
-  PyErr_Clear();
+  drop_error();
   return found;
 }
 

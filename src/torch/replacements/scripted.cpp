@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 
 namespace stator {
@@ -13,7 +14,7 @@ namespace stator {
 bool is_scripted(PyObject* callable) {
   static PyObject* const script = [] {
     PyObject* found = module_attribute("torch._C", "ScriptFunction").release();
-    PyErr_Clear();
+    drop_error();
     return found;
   }();
   return script != nullptr && PyType_Check(script) &&
@@ -25,7 +26,7 @@ static bool converts_numbers(PyObject* callable) {
   const auto schema = Ref<>::steal(PyObject_GetAttrString(callable, "schema"));
   const auto text = schema ? Ref<>::steal(PyObject_Str(schema.get())) : Ref<>();
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (utf8 == nullptr) PyErr_Clear();
+  if (utf8 == nullptr) drop_error();
   const std::string_view shown = utf8 != nullptr ? utf8 : "float ";
   const std::string_view arguments = shown.substr(0, shown.find("->"));
   const auto has = [&](const char* type) { return arguments.find(type) != std::string_view::npos; };
@@ -36,7 +37,7 @@ const char* python_form(PyObject* callable) {
   static constexpr const char* kAttribute = "_torchdynamo_inline";  // torch keeps it there for such engines
   if (!is_scripted(callable)) return nullptr;
   const auto function = Ref<>::steal(PyObject_GetAttrString(callable, kAttribute));
-  if (!function) PyErr_Clear();
+  if (!function) drop_error();
   return function && PyFunction_Check(function.get()) && !converts_numbers(callable) ? kAttribute : nullptr;
 }
 

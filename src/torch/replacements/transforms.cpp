@@ -22,6 +22,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "capture/cpython/interrupts.h"
 #include "torch/replacements/backward.h"
 #include "torch/replacements/bodies.h"
 #include "torch/replacements/traced_engine.h"
@@ -173,7 +174,7 @@ autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
                                       "inputs",  "allow_unreachable", "accumulate_grad", nullptr};
   if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OOpp|Opp", const_cast<char**>(names), &outputs,
                                   &given, &keeps, &creates, &inputs, &may_be_unused, &accumulates) == 0) {
-    PyErr_Clear();
+    drop_error();
     refuse();
   }
   if (has_compiled_autograd()) refuse();
@@ -289,7 +290,7 @@ void before_function(PyObject* function) {
       const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(function)->func_name);
       session->note_break(BreakCode::kHigherOrderOperator, name != nullptr ? name : "");
     }
-    PyErr_Clear();
+    drop_error();
   }
   if (registers_kernels == nullptr || PyFunction_GET_CODE(function) != registers_kernels) return;
   Session* session = Session::current();
@@ -298,7 +299,7 @@ void before_function(PyObject* function) {
   const OwnPython own(session);
   session->pause();
   if (PyObject* done = PyObject_CallNoArgs(function)) Py_DECREF(done);
-  PyErr_Clear();  // the capture meets the error again
+  drop_error();  // the capture meets the error again
   session->resume();
 }
 
@@ -343,7 +344,7 @@ bool is_in_transform() {
 
 bool is_python_kernel(PyCodeObject* code) {
   const char* file = PyUnicode_AsUTF8(code->co_filename);
-  if (file == nullptr) PyErr_Clear();
+  if (file == nullptr) drop_error();
   return file != nullptr && std::ranges::any_of(folders_of_kernels, [&](const std::string& folder) {
            return std::string_view(file).starts_with(folder);
          });

@@ -7,7 +7,10 @@
 
 #include <string_view>
 
+#include "capture/cpython/attribute_lookup.h"
+#include "capture/cpython/interrupts.h"
 #include "torch/symbols/sym_node.h"
+#include "torch/tracing/caught_error.h"
 
 namespace stator {
 namespace {
@@ -25,10 +28,8 @@ template <class Body>
 PyObject* guarded(Body&& body) {
   try {
     return body();
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const std::exception&) {
+    raise_caught();
   }
   return nullptr;
 }
@@ -176,7 +177,7 @@ PyObject* divided(PyObject* self, PyObject* other) {
   if (is_read(self) || is_read(other)) return on_numbers<PyNumber_Divmod>(self, other);
   const Ref<> quotient = Ref<>::steal(binary(Arithmetic::floordiv, self, other));
   if (!quotient && PyErr_ExceptionMatches(PyExc_ZeroDivisionError)) {
-    PyErr_Clear();
+    drop_error();
     return on_numbers<PyNumber_Divmod>(self, other);
   }
   if (!quotient || quotient.get() == Py_NotImplemented) return Ref<>(quotient).release();
@@ -190,7 +191,7 @@ PyObject* other_attribute(PyObject* self, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
   PyObject* const type = reinterpret_cast<PyObject*>(number_of(self)->is_real ? &PyFloat_Type : &PyLong_Type);
-  if (std::string_view(text).starts_with("_") || !PyObject_HasAttr(type, name)) {
+  if (std::string_view(text).starts_with("_") || !has_attribute(type, name)) {
     PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'",
                  reinterpret_cast<PyTypeObject*>(type)->tp_name, name);
     return nullptr;
@@ -379,10 +380,8 @@ Ref<> in_place_of(PyObject* object) {
         Py_DECREF(item);
       }
     }
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const std::exception&) {
+    raise_caught();
   }
   return {};
 }
@@ -393,7 +392,7 @@ bool is_sym_number_code(PyCodeObject* code) {
     for (PyTypeObject* type : {classes().torch_int, classes().torch_float, classes().torch_bool}) {
       const Ref<> init = Ref<>::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__init__"));
       if (init && PyFunction_Check(init.get())) found.push_back(PyFunction_GET_CODE(init.get()));
-      PyErr_Clear();
+      drop_error();
     }
     return found;
   }();

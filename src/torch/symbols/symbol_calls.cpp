@@ -12,6 +12,7 @@
 #include "capture/cpython/module_attribute.h"
 #include "torch/symbols/sym_number.h"
 #include "torch/symbols/sym_python.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/tracer.h"
 
 namespace stator {
@@ -121,10 +122,8 @@ Ref<> symbol_from(PyObject* function, PyObject* const* arguments, Py_ssize_t cou
       return count == 1 && THPSize_Check(arguments[0]) ? product_of(arguments[0]) : Ref<>();
     if (!is_sym_number(arguments[0]) && (count == 1 || !is_sym_number(arguments[1]))) return {};
     return called(function, arguments, count);
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const std::exception&) {
+    raise_caught();
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "capture/cpython/interrupts.h"
 #include "torch/symbols/sym_python.h"
 #include "torch/tracing/tracer.h"
 
@@ -29,7 +30,7 @@ std::optional<SymNumber> wrapped_symbol(const at::Tensor& tensor) {
   const Ref<> object = Ref<>::steal(THPVariable_Wrap(tensor));
   const Ref<> number = Ref<>::steal(object ? PyObject_GetAttr(object.get(), name) : nullptr);
   if (!number) {
-    PyErr_Clear();
+    drop_error();
     return std::nullopt;
   }
   return number_of(number.get());

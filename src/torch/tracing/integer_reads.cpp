@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "capture/cpython/interrupts.h"
 #include "core/shape/bindings.h"
 #include "torch/tracing/imported_module.h"
 
@@ -17,7 +18,7 @@ bool is_switched_on() {
   const Ref<> config = module_attribute("stator.config", "config");
   const Ref<> setting =
       Ref<>::steal(config ? PyObject_GetAttrString(config.get(), "capture_scalar_outputs") : nullptr);
-  if (!setting) PyErr_Clear();
+  if (!setting) drop_error();
   return setting.get() == Py_True;
 }
 

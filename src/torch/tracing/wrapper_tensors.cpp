@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "capture/cpython/error_scope.h"
+#include "capture/cpython/interrupts.h"
 #include "torch/inference/meta_run.h"
 #include "torch/operators/tensors_in.h"
 #include "torch/operators/value_errors.h"
 #include "torch/replacements/allowed_call.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
 #include "torch/tracing/recorder.h"
@@ -41,8 +44,12 @@ struct FakeScope : LearningScope {
     this->mode.attr("__enter__")();
   }
   ~FakeScope() {
-    const py::error_scope raised;
-    mode.attr("__exit__")(py::none(), py::none(), py::none());
+    const ErrorScope raised;
+    try {
+      mode.attr("__exit__")(py::none(), py::none(), py::none());
+    } catch (const std::exception&) {
+      drop_caught();
+    }
   }
   FakeScope(const FakeScope&) = delete;
   FakeScope& operator=(const FakeScope&) = delete;
@@ -59,10 +66,11 @@ auto of_class(const char* what, Code&& code) {
     throw;
   } catch (py::error_already_set& error) {
     why = error.what();
+    drop_caught();
   } catch (python_error& error) {
     error.persist();
     why = error.what();
-    PyErr_Clear();
+    drop_caught();
   } catch (const c10::Error& error) {
     why = error.what_without_backtrace();
   }

@@ -24,6 +24,7 @@
 #include "core/pass/graph_copier.h"
 #include "core/pass/out_of_place.h"
 #include "torch/replacements/traced_engine.h"
+#include "torch/tracing/caught_error.h"
 #include "torch/tracing/session.h"
 #include "torch/tracing/tracer.h"
 
@@ -60,6 +61,7 @@ class Level {
     try {
       leave_level();
     } catch (const std::exception&) {  // of Python's: the level is closed even so
+      drop_caught();
     }
     session_.leave();
   }
@@ -415,7 +417,9 @@ Result<JointTrace, std::string> trace_joint(const ir::Graph& graph, std::span<co
   } catch (const c10::Error& error) {
     return std::string(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return std::string(error.what());
+    std::string what = error.what();
+    drop_caught();
+    return what;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "backends/openxla/emit/border.h"
+#include "capture/cpython/interrupts.h"
 
 namespace stator::openxla {
 
@@ -126,7 +127,7 @@ class WithoutJax {
         PyDict_GetItemWithError(modules_, name_) == nullptr && PyDict_SetItem(modules_, name_, Py_None) == 0;
   }
   ~WithoutJax() {
-    if (hidden_ && PyDict_DelItem(modules_, name_) != 0) PyErr_Clear();
+    if (hidden_ && PyDict_DelItem(modules_, name_) != 0) drop_error();
   }
   WithoutJax(const WithoutJax&) = delete;
   WithoutJax& operator=(const WithoutJax&) = delete;
@@ -145,7 +146,9 @@ Ref<> checked(PyObject* result) {
 // What a call of the runtime gave; its error is raised as `explained` has it.
 Ref<> explained_result(const Runtime& runtime, PyObject* result) {
   if (result) return Ref<>::steal(result);
+  const bool interrupted = is_interrupted();
   const py::error_already_set error;
+  if (interrupted) throw error;
   const Ref<> raised = checked(PyObject_CallOneArg(runtime.explained.get(), error.value().ptr()));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
   throw py::error_already_set();

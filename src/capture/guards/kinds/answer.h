@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_GUARDS_KINDS_ANSWER_H
 #define STATOR_CAPTURE_GUARDS_KINDS_ANSWER_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/guard_kind.h"
 
 namespace stator {
@@ -14,11 +15,11 @@ struct AnswerGuard {
   GuardKey key() const { return {function.get()}; }
   bool holds(FoundByGuards) {
     const auto now = Ref<>::steal(PyObject_CallNoArgs(function.get()));
-    if (!now) PyErr_Clear();
+    if (!now) drop_error();
     if (!now || Py_TYPE(now.get()) != Py_TYPE(answer.get())) return false;
     if (is_constant(answer.get())) return expect(answer.get()).matches(now.get());
     const int same = PyObject_RichCompareBool(now.get(), answer.get(), Py_EQ);  // a tuple of constants
-    if (same < 0) PyErr_Clear();
+    if (same < 0) drop_error();
     return same == 1;
   }
   std::string text() const { return "gives " + text_of(expect(answer.get())); }

@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_GUARDS_KINDS_GETTER_H
 #define STATOR_CAPTURE_GUARDS_KINDS_GETTER_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/guard_kind.h"
 
 namespace stator {
@@ -41,7 +42,7 @@ struct GetterGuard {
  private:
   Ref<> now() const {
     Ref<> value = read_getter(object, descriptor);
-    if (!value) PyErr_Clear();
+    if (!value) drop_error();
     return value;
   }
 };

@@ -2,6 +2,7 @@
 #ifndef STATOR_CAPTURE_GUARDS_KINDS_OBJECT_H
 #define STATOR_CAPTURE_GUARDS_KINDS_OBJECT_H
 
+#include "capture/cpython/interrupts.h"
 #include "capture/guards/guard_kind.h"
 
 namespace stator {
@@ -21,7 +22,7 @@ struct ObjectGuard {
       type_name = Ref<>::share(reinterpret_cast<PyHeapTypeObject*>(type)->ht_name);
     else
       type_name = Ref<>::steal(PyUnicode_InternFromString(type->tp_name));
-    if (!type_name) PyErr_Clear();
+    if (!type_name) drop_error();
   }
 
   GuardKey key() const { return {object}; }
