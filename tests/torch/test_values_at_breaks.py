@@ -1,4 +1,4 @@
-"""Values that a segment leaves in variables and on the stack: the code before the break is captured with them."""
+"""Values that a segment leaves in variables and on the stack: the code before the break is captured."""
 
 from collections.abc import Callable
 from typing import Any
