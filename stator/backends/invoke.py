@@ -88,8 +88,11 @@ def compile_graph(
     """
     context = getattr(backend, "backend_ctx_ctor", contextlib.nullcontext)
 
+    from stator.backends import aot_settings, undefined_gradients  # import torch
+
     def compile_part(part: Any, given: list[Any]) -> Any:
-        with tracing_context.around(part, overlapping):
+        as_torch_compiles = tracing_context.around(part, overlapping)
+        with as_torch_compiles, aot_settings.around(part), undefined_gradients.left_out():
             return backend(part, given)
 
     compile_parts: Any = compile_part

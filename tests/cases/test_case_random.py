@@ -75,10 +75,10 @@ def test_draws(name: str, inner: bool) -> None:
     expected = stream(program)
     for _ in range(2):
         torch.testing.assert_close(stream(compiled), expected, rtol=0, atol=0)
-    # A float that is drawn is a number of the run; a branch on it ends the capture.
+    # A float or an int that is drawn is a number of the run; a branch on it ends the capture.
     reasons = {
         "branch": ["data-dependent-branch"],
-        **{key: [] for key in ("random", "uniform", "gauss", "NumPy")},
+        **{key: [] for key in ("random", "randint", "randrange", "uniform", "gauss", "NumPy")},
     }
     assert [text.partition(":")[0] for text in compiled.breaks[:1]] == reasons.get(name, ["random-state"])
 
@@ -96,7 +96,7 @@ def test_what_surrounds_a_draw_is_captured() -> None:
 
 
 def test_fullgraph_says_what_to_do() -> None:
-    compiled = stator.compile(DRAWS["randint"], backend="native", fullgraph=True)
+    compiled = stator.compile(DRAWS["choice"], backend="native", fullgraph=True)
     random.seed(1)
     first = random.random()
     random.seed(1)

@@ -175,6 +175,12 @@ class Writer:
                     f"({self.tensor(names)} * LEAF).sum().backward()",
                     f"(LEAF * {self.tensor(names)}.detach()).sum().backward(); y = y + LEAF.grad",
                     "LEAF.grad = None",
+                    f"n = n + ({self.tensor(names)} > 0).sum().item() % 3",
+                    f"y = y * ({self.tensor(names)} > 0).sum().item()",
+                    f"LOG.append([{self.tensor(names)}.argmax().item(), n])",
+                    "n = n + random.randint(0, 2)",
+                    "y = y + random.randrange(3, 9) * n; LOG.append(random.randint(1, 6))",
+                    f"y = y + {self.tensor(names)}[{self.tensor(names)}.sum().long() % 3, 1:].sum()",
                 ]
             ),
         )

@@ -19,6 +19,7 @@
 #include "torch/operators/operator_info.h"
 #include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
+#include "torch/tracing/integer_reads.h"
 
 namespace stator::native {
 
@@ -30,6 +31,7 @@ struct Instruction {
   bool returns_list = false;
   bool returns_number = false;
   ir::ValueKind number_kind = ir::ValueKind::kUndefined;
+  std::optional<size_t> symbol;  // its result is the symbol's value from then on
   bool below_autograd = false;
   const OperatorInfo* info = nullptr;
   ir::OpId op{};
@@ -79,6 +81,8 @@ void call_python(const OpaqueFunction& function, torch::jit::Stack& arguments, c
     const py::object result = results[i];
     if (PyFloat_Check(result.ptr())) {
       outputs[i] = PyFloat_AS_DOUBLE(result.ptr());
+    } else if (PyLong_CheckExact(result.ptr())) {
+      outputs[i] = result.cast<int64_t>();
     } else if (PyObject_TypeCheck(result.ptr(), reinterpret_cast<PyTypeObject*>(THPVariableClass))) {
       outputs[i] = THPVariable_Unpack(result.ptr());
     } else {
@@ -98,10 +102,11 @@ struct Program::Body {
   std::vector<uint32_t> outputs;
   size_t values = 0;
   bool has_modes = false;
+  bool makes_symbols = false;  // some instruction does
 
   // Instructions `number` up to `end`; without `runner`, one by one.
   static void run(const std::shared_ptr<const Body>& body, std::vector<c10::IValue>& values,
-                  const shape::Bindings& bindings, size_t& number, size_t end, RangeRunner* runner = nullptr);
+                  shape::Bindings& bindings, size_t& number, size_t end, RangeRunner* runner = nullptr);
 };
 
 namespace {
@@ -193,10 +198,13 @@ Program::Program(const ir::Graph& graph, std::vector<Scheduled> schedule) {
   for (ir::ValueId value : graph.outputs()) body.outputs.push_back(index(value));
 
   const auto nodes = graph.nodes();
+  const std::vector<std::optional<size_t>> symbols = symbols_of_run(graph);
   body.instructions.reserve(schedule.size());
   for (Scheduled& scheduled : schedule) {
     Instruction instruction;
     instruction.node = scheduled.node;
+    if (!scheduled.step) instruction.symbol = symbols[scheduled.node];
+    body.makes_symbols |= instruction.symbol.has_value();
     instruction.in_range = scheduled.in_range;
     if (scheduled.in_range) find_values(graph, scheduled, instruction);
     if (scheduled.step) {
@@ -358,7 +366,11 @@ std::vector<c10::IValue> Program::run_values(std::vector<c10::IValue> values, co
   number = 0;
   for (size_t i = 0; i < body.reals.size(); ++i) values[body.reals[i]] = bindings.reals[i];
   const WithRanges ranges(runner_.get(), bindings);
-  Body::run(body_, values, bindings, number, body.instructions.size(), runner_.get());
+  shape::Bindings own;
+  if (body.makes_symbols) own = bindings;
+  // Without such instructions nothing is written.
+  shape::Bindings& used = body.makes_symbols ? own : const_cast<shape::Bindings&>(bindings);
+  Body::run(body_, values, used, number, body.instructions.size(), runner_.get());
   std::vector<c10::IValue> outputs;
   outputs.reserve(body.outputs.size());
   for (uint32_t value : body.outputs) outputs.push_back(values[value]);
@@ -370,7 +382,7 @@ std::vector<c10::IValue> Program::run_values(std::vector<c10::IValue> values, co
 }
 
 void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c10::IValue>& values,
-                        const shape::Bindings& bindings, size_t& number, size_t end, RangeRunner* runner) {
+                        shape::Bindings& bindings, size_t& number, size_t end, RangeRunner* runner) {
   const Body& body = *shared;
   RECORD_USER_SCOPE("Stator graph");
   ModeStack modes;
@@ -405,7 +417,7 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         std::vector<c10::IValue> used;
         for (uint32_t value : instruction.used) used.push_back(values[value]);
         const auto again = [shared, first = number, used = std::move(used),
-                            bindings](const std::vector<at::Tensor>& given) {
+                            bindings](const std::vector<at::Tensor>& given) mutable {
           const Instruction& enter = shared->instructions[first];
           std::vector<c10::IValue> own(shared->values);
           for (size_t i = 0; i < used.size(); i++) own[enter.used[i]] = used[i];
@@ -440,6 +452,7 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         for (uint32_t value : instruction.dead) values[value] = {};
         call_python(*instruction.function, stack, &values[instruction.first_output],
                     instruction.output_count);
+        if (instruction.symbol) bindings.ints[*instruction.symbol] = values[instruction.first_output].toInt();
         break;
       case Instruction::Kind::step:
         break;
@@ -457,6 +470,8 @@ void Program::Body::run(const std::shared_ptr<const Body>& shared, std::vector<c
         if (!returned.empty()) stack = std::move(returned);
         if (instruction.returns_number) {
           values[instruction.first_output] = as_number(stack[0], instruction.number_kind);
+          if (instruction.symbol)
+            bindings.ints[*instruction.symbol] = values[instruction.first_output].toInt();
         } else if (instruction.returns_list) {
           const auto elements = stack[0].toListRef();
           for (uint32_t i = 0; i < instruction.output_count; ++i)

@@ -1,4 +1,5 @@
 // src/bindings/torch/module.cpp: the extension module stator._torch.
+#include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include "backends/choose.h"
@@ -12,6 +13,7 @@
 #include "torch/domain/torch_domain.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/dispatch_fallback.h"
+#include "torch/tracing/undefined_gradients.h"
 
 PYBIND11_MODULE(_torch, module) {
   module.doc() = "Stator's torch layer: tracers, shape rules and native replay.";
@@ -38,6 +40,13 @@ PYBIND11_MODULE(_torch, module) {
                               to_array.ptr(), to_result.ptr());
       },
       "Captures compute with arrays of the module `numpy` by those of torch's class `layer`.");
+  module.def(
+      "watch_gradients", [](const py::object& context) { return stator::watch_gradients(context.ptr()); },
+      "In the forward of a torch.autograd.Function: its backward may ask which gradients are undefined.");
+  module.def(
+      "undefined_gradients",
+      [](const py::object& context) { return stator::undefined_gradients(context.ptr()); },
+      "In that backward: their places. Zeros stand there.");
   py::module_::import("stator._capture");
   if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
 }

@@ -8,7 +8,9 @@
 #include "capture/cpython/exported.h"
 #include "capture/cpython/type_dict.h"
 #include "capture/policy/special_methods.h"
+#include "capture/program/description.h"
 #include "capture/program/effects.h"
+#include "capture/program/held_class.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
 #include "capture/recording/class_attributes.h"
@@ -121,11 +123,16 @@ bool read_parameters(Recording& recording, PyObject* object, PyObject*) {
          stop(recording, BreakCode::kUnknownFunction, std::string("__class_getitem__ of ") + type->tp_name);
 }
 
-// int, NoneType: there as long as the process.
+// int, NoneType: there as long as the process. The class of an object that the guards know.
 bool describe_class(Description& description, size_t step, PyObject* object) {
-  if (reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
-    return description.refuse(object);
-  description.stay(step, object);
+  auto* const type = reinterpret_cast<PyTypeObject*>(object);
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+    description.stay(step, object);
+    return true;
+  }
+  if (!description.recording.guards.has<TypeGuard>(type)) return description.refuse(object);
+  description.begin(
+      step, [held = HeldClass(description.recording.guards, type)](const Rebuild::Given&) { return held.get(); });
   return true;
 }
 

@@ -21,6 +21,7 @@ BackendTraits BackendTraits::of(PyObject* backend) {
     return {.runs_python = true,
             .changes_tensors = true,
             .takes_wrappers = calls_operators,
+            .reads_integers = backend == Py_None || is("native"),
             .reads_values = true};
   }
   const Ref<> ask = module_attribute("stator.backends.traits", "takes_reads");
@@ -33,7 +34,7 @@ BackendTraits BackendTraits::of(PyObject* backend) {
     return {.takes_wrappers = true, .reads_values = reads_values};
   }
   return {says(traits.get(), "runs_python"), says(traits.get(), "changes_tensors"),
-          says(traits.get(), "takes_wrappers"), reads_values};
+          says(traits.get(), "takes_wrappers"), false, reads_values};
 }
 
 }  // namespace stator

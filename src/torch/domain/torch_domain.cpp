@@ -128,6 +128,7 @@ class TorchCapture final : public DomainCapture {
     const BackendTraits traits = BackendTraits::of(backend);
     session_->runs_python = traits.runs_python;
     session_->reads_numbers = traits.runs_python || traits.reads_values;
+    session_->reads_integers = traits.reads_integers;
     session_->changes_tensors = traits.changes_tensors;
     if (traits.takes_wrappers) session_->wrappers = std::make_unique<WrapperTensors>(*session_);
     takes_last_read_ = traits.reads_values;

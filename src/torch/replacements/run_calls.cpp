@@ -15,6 +15,7 @@
 #include "torch/symbols/sym_python.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
+#include "torch/tracing/integer_reads.h"
 #include "torch/tracing/own_python.h"
 
 namespace stator {
@@ -116,10 +117,15 @@ PyObject* number(PyObject* function, PyObject* arguments, PyObject* keywords) {
     const py::object call = imported("stator.runtime.run_numbers")
                                 .attr("number_of_run")(py::handle(function), py::handle(arguments), named);
     if (call.is_none()) raise_break(BreakCode::kRandomState, text_of(function));
+    const bool is_integer = call.attr("is_integer").cast<bool>();
+    std::optional<shape::Size> integer;
+    if (is_integer && session.reads_integers) integer = integer_of_run(session, shape::Range::all());
+    if (is_integer && !integer) raise_break(BreakCode::kRandomState, text_of(function));
     ir::ValueSpec spec;
-    spec.kind = ir::ValueKind::kFloat;
+    spec.kind = is_integer ? ir::ValueKind::kInt : ir::ValueKind::kFloat;
     const ir::NodeId node = record_python_call(session, std::make_shared<OpaqueFunction>(call),
                                                call.attr("name").cast<std::string>(), {}, {}, {&spec, 1});
+    if (integer) return to_python(SymNumber::of(*integer)).release();
     return to_python(session.number_of(session.graph.outputs(node)[0])).release();
   });
 }

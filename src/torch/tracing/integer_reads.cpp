@@ -48,22 +48,45 @@ std::optional<shape::Range> range_of(at::ScalarType type) {
 
 bool captures_scalars(const Session& session) { return !session.runs_python && is_switched_on(); }
 
+std::optional<shape::Size> integer_of_run(Session& session, shape::Range range) {
+  shape::Context& shapes = session.shapes();
+  if (shapes.symbols().size() >= shape::Bindings::kInts) return std::nullopt;
+  size_t reads = 0;
+  for (const shape::Symbol& symbol : shapes.symbols()) reads += symbol.hint ? 0 : 1;
+  const std::string name = "u" + std::to_string(reads);
+  return shape::Size(shapes.add_symbol(name, name, range, std::nullopt), &shapes);
+}
+
+std::vector<std::optional<size_t>> symbols_of_run(const ir::Graph& graph) {
+  std::vector<size_t> symbols;
+  const auto& all = graph.shapes().symbols();
+  for (size_t i = 0; i < all.size(); i++) {
+    if (!all[i].hint) symbols.push_back(i);
+  }
+  std::vector<std::optional<size_t>> found(graph.nodes().size());
+  size_t next = 0;
+  for (size_t i = 0; i < found.size() && next < symbols.size(); i++) {
+    const ir::Node& node = graph.nodes()[i];
+    const bool gives_integer = node.output_count == 1 && node.op != ir::op::kIntOf &&
+                               graph.value(node.first_output).kind == ir::ValueKind::kInt;
+    if (gives_integer) found[i] = symbols[next++];
+  }
+  return found;
+}
+
 std::optional<shape::Size> read_integer(Session& session, const OperatorInfo& info,
                                         const at::Tensor& tensor) {
   const auto range = range_of(tensor.scalar_type());
   const bool is_item = info.name == "aten::item" || info.name == "aten::_local_scalar_dense";
-  shape::Context& shapes = session.shapes();
-  if (!range || !is_item || !captures_scalars(session) || shapes.symbols().size() >= shape::Bindings::kInts)
-    return std::nullopt;
+  if (!range || !is_item || !(session.reads_integers || captures_scalars(session))) return std::nullopt;
+  const auto number = integer_of_run(session, *range);
+  if (!number) return std::nullopt;
   session.record_modes();
   ir::ValueSpec spec;
   spec.kind = ir::ValueKind::kInt;
   const ir::Operand operand = ir::Operand::of(session.value_of(tensor));
   session.graph.append(info.id, {&operand, 1}, {&spec, 1}, session.line());
-  size_t reads = 0;
-  for (const shape::Symbol& symbol : shapes.symbols()) reads += symbol.hint ? 0 : 1;
-  const std::string name = "u" + std::to_string(reads);
-  return shape::Size(shapes.add_symbol(name, name, *range, std::nullopt), &shapes);
+  return number;
 }
 
 }  // namespace stator

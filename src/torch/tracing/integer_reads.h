@@ -18,4 +18,11 @@ bool captures_scalars(const Session& session);
 // operators.
 std::optional<shape::Size> read_integer(Session& session, const OperatorInfo& info, const at::Tensor& tensor);
 
+// The symbol of an int that only a run has: the next one, whose value is that of a node which comes next.
+// nullopt where there is no room for more.
+std::optional<shape::Size> integer_of_run(Session& session, shape::Range range);
+
+// By the graph's nodes: which of them give a symbol its value, and which symbol.
+std::vector<std::optional<size_t>> symbols_of_run(const ir::Graph& graph);
+
 }  // namespace stator

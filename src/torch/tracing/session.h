@@ -138,6 +138,8 @@ class Session {
   // Whether numbers may be read off tensors by nodes, and backward() be one; what the backend cannot do ends
   // the capture.
   bool reads_numbers = false;
+  // Whether ints may be, too: the program gives their symbols a value while it runs.
+  bool reads_integers = false;
   // Whether each node runs in its place in every run, those with effects outside included: a program of ours.
   bool runs_python = false;
   bool has_read = false;  // one was

@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from stator.backends import aot_settings
 from stator.backends.openxla.decompositions import table
 from stator.backends.openxla.noticed_calls import returning_unused
 from stator.backends.openxla.program import compile_functional
 from stator.backends.openxla.result_types import TypedResults
 from stator.backends.openxla.shared_results import NotMadeAgain, returning_bases
+from stator.backends.undefined_gradients import left_out
 
 log = logging.getLogger("stator.openxla")
 
@@ -53,7 +55,7 @@ def _compile(gm: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
 
     try:
         # Equal computations are two results in two places of memory; XLA merges the work by itself.
-        with config.patch(cse=False):
+        with aot_settings.around(gm), config.patch(cse=False), left_out():
             compiled: Callable[..., Any] = aot_module_simplified(
                 gm,
                 inputs,
