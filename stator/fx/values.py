@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from stator.runtime.nested_sizes import is_ragged
 
 
 class _Computed(torch.autograd.Function):
@@ -32,6 +33,7 @@ class FakeValues:
     def __init__(self, describe: Callable[[int], Mapping[str, Any] | None], shape_env: Any = None) -> None:
         self._describe = describe
         self._shape_env = shape_env
+        self._static: bool | None = None  # sizes of inputs are numbers, though ragged ones are symbols
         self._mode: Any = None
         self.finds_tensors = False
         """Whether a node calls a function of the program's, which may read tensors that it is not given."""
@@ -53,6 +55,10 @@ class FakeValues:
     def add_wrapper(self, value: int, example: Any) -> None:
         """The value is an input of a class that makes its instances of other tensors."""
         self._wrappers[value] = example
+        if self._shape_env is None and is_ragged(example):
+            from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+            self._shape_env, self._static = ShapeEnv(), True
 
     def add_leaf(self, value: int) -> None:
         """The value is an input that no operator has computed, as far as autograd knows.
@@ -100,7 +106,11 @@ class FakeValues:
             # Imported here: it costs seconds the first time, since it brings torch._dynamo's settings along.
             from torch._subclasses.fake_tensor import FakeTensorMode
 
-            self._mode = FakeTensorMode(shape_env=self._shape_env, allow_non_fake_inputs=self.finds_tensors)
+            self._mode = FakeTensorMode(
+                shape_env=self._shape_env,
+                static_shapes=self._static,
+                allow_non_fake_inputs=self.finds_tensors,
+            )
         return self._mode
 
     def _element(self, spec: Mapping[str, Any]) -> torch.Tensor:
