@@ -76,8 +76,7 @@ class FakeValues:
                 holder.item_memo = self._numbers[value]  # type: ignore[attr-defined]
             return holder
         if value in self._wrappers:
-            made: torch.Tensor = self.mode.from_tensor(self._wrappers[value], static_shapes=True)
-            return made
+            return self._fake_wrapper(self._wrappers[value])
         spec = self._describe(value)
         if spec is None:
             return None
@@ -98,6 +97,23 @@ class FakeValues:
         fake: torch.Tensor = FakeTensor(mode, element, spec["device"])
         fake.memory = spec["storage"]  # type: ignore[attr-defined]
         return _Computed.given_history(fake) if is_computed else fake
+
+    def _fake_wrapper(self, example: Any) -> torch.Tensor:
+        if not self._static:
+            made: torch.Tensor = self.mode.from_tensor(example, static_shapes=True)
+        else:
+            context = _numbers_but_ragged(example)
+            made = self.mode.from_tensor(example, static_shapes=False, symbolic_context=context)
+        return made
+
+    def make_ragged(self) -> None:
+        """Make those of nested tensors: what compilers make of these for themselves has symbols for sizes.
+
+        To make one of a view, torch makes some of what that was viewed with; so views are last.
+        """
+        if self._static:
+            for value in sorted(self._wrappers, key=lambda value: self._wrappers[value]._is_view()):
+                self[value]
 
     @property
     def mode(self) -> Any:
@@ -140,6 +156,32 @@ class FakeValues:
         if spec["conj"]:
             element = element.conj()
         return element._neg_view() if spec["neg"] else element
+
+
+def _numbers_but_ragged(example: Any) -> Any:
+    """How torch makes a fake of a tensor: only ragged sizes are symbols."""
+    from torch._dynamo.source import ConstantSource
+    from torch.fx.experimental.symbolic_shapes import (
+        DimDynamic,
+        StatelessSymbolicContext,
+        SubclassSymbolicContext,
+    )
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    with torch._C.DisableTorchFunctionSubclass():
+        sizes = [DimDynamic.STATIC if type(size) is int else DimDynamic.DYNAMIC for size in example.size()]
+    if not is_traceable_wrapper_subclass(example):
+        return StatelessSymbolicContext(dynamic_sizes=sizes)
+    parts = {name: _numbers_but_ragged(getattr(example, name)) for name in example.__tensor_flatten__()[0]}
+    plain: Any = example
+    base = plain._base if plain._is_view() else None
+    return SubclassSymbolicContext(
+        dynamic_sizes=sizes,
+        constraint_sizes=[None] * len(sizes),
+        view_base_context=_numbers_but_ragged(base) if base is not None else None,
+        tensor_source=ConstantSource("stator_wrapper"),
+        inner_contexts=parts,
+    )
 
 
 def memory_of(value: Any) -> int | None:

@@ -167,3 +167,23 @@ def test_writes_to_values(backend: str) -> None:
         assert torch.equal(values_of(result[0]), values_of(wanted[0]))
         assert result[1:] == wanted[1:]
         assert torch.equal(x.values(), y.values())
+
+
+def test_what_backends_get() -> None:
+    """Fake tensors with ragged sizes as symbols; the others are numbers, also of what the graph views."""
+    found: list[Any] = []
+
+    def backend(module: Any, examples: list[Any]) -> Any:
+        mode: Any = torch._guards.TracingContext.get().fake_mode
+        for node, example in zip(module.graph.find_nodes(op="placeholder"), examples, strict=True):
+            fake = mode.from_tensor(example)
+            assert fake is node.meta["val"]
+            found.append([type(size) for part in (fake, fake._values, fake._offsets) for size in part.size()])
+        return module.forward
+
+    compiled = stator.compile(PROGRAMS["made"], backend=backend, fullgraph=True)
+    x = nested()
+    assert_alike(compiled(x), PROGRAMS["made"](x), x)
+    assert len(found) == 2
+    for kinds in found:
+        assert kinds == [int, torch.SymInt, int, int, int, int]

@@ -143,6 +143,23 @@ def test_hooks_between_operators_under_compilers(
     assert (compiled.breaks == []) is is_traced
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_hooks_that_are_made_where_they_are_registered(backend: str) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x * x
+        y.register_hook(functools.partial(scaled, by=0.5))
+        y.register_hook(lambda gradient: gradient + 1)
+        return y.sin()
+
+    compiled, _ = compiled_and_graphs(function, backend)
+    for value in (2.0, 3.0):
+        plain, captured = leaf(value), leaf(value)
+        function(plain).sum().backward()
+        compiled(captured).sum().backward()
+        assert same(captured.grad, plain.grad)
+    assert [entry.hits for entry in stator.cache_entries(compiled)] == [1]
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "python"])
 def test_the_handle_of_such_a_hook(backend: str) -> None:
     """What is done with it is done natively."""

@@ -18,6 +18,12 @@ bool read_partial(Recording& recording, PyObject* partial) {
     if (read_member(recording, partial, name) == nullptr)
       return stop(recording, BreakCode::kUnguardable, "a partial of another make");
   }
+  if (!is_fresh(recording, partial)) return true;
+  // The dictionary that it was made with, unless it took over that of another one.
+  const auto keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
+  if (!keywords) return false;
+  if (PyDict_CheckExact(keywords.get()) && Py_REFCNT(keywords.get()) == 2)
+    make_fresh(recording, keywords.get());
   return true;
 }
 
