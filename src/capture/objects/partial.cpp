@@ -18,13 +18,16 @@ bool read_partial(Recording& recording, PyObject* partial) {
     if (read_member(recording, partial, name) == nullptr)
       return stop(recording, BreakCode::kUnguardable, "a partial of another make");
   }
-  if (!is_fresh(recording, partial)) return true;
-  // The dictionary that it was made with, unless it took over that of another one.
+  return true;
+}
+
+// The dictionary that one was made with here, unless it took over that of another partial.
+void know_keywords(Recording& recording, PyObject* partial) {
+  if (!is_fresh(recording, partial)) return;
   const auto keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
-  if (!keywords) return false;
+  if (!keywords) return PyErr_Clear();
   if (PyDict_CheckExact(keywords.get()) && Py_REFCNT(keywords.get()) == 2)
     make_fresh(recording, keywords.get());
-  return true;
 }
 
 bool fill(const std::vector<size_t>& parts, PyObject* partial, const Description::Values& values) {
@@ -72,6 +75,7 @@ bool is_partial(PyObject* object) {
   return type != nullptr && PyObject_TypeCheck(object, type);
 }
 
-const ObjectKind PartialKind::row = {.read = read_partial, .describe = describe_partial};
+const ObjectKind PartialKind::row = {
+    .read = read_partial, .pin_parts = know_keywords, .describe = describe_partial};
 
 }  // namespace stator
