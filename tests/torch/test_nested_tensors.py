@@ -108,6 +108,38 @@ def test_offsets_among_the_arguments(backend: str) -> None:
             assert torch.equal(values_of(result), values_of(wanted))
 
 
+SAME_OFFSETS: dict[str, Callable[[Tensor], Tensor]] = {
+    "itself": lambda offsets: offsets,
+    "contiguous": lambda offsets: offsets.contiguous(),
+    "to": lambda offsets: offsets.to(torch.int64),
+    "written": lambda offsets: offsets.add_(0),
+    "detach": lambda offsets: offsets.detach(),
+    "clone": lambda offsets: offsets.clone(),
+    "view": lambda offsets: offsets.view(-1),
+    "slice": lambda offsets: offsets[:],
+}
+"""Some of these give the same tensor, some another one."""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("name", SAME_OFFSETS)
+def test_which_offsets_are_the_same_tensor(name: str, made: bool, backend: str) -> None:
+    def program(values: Tensor, offsets: Tensor) -> Any:
+        if made:
+            offsets = offsets * 1
+        x = torch.nested.nested_tensor_from_jagged(values, offsets)
+        y = torch.nested.nested_tensor_from_jagged(values * 2, SAME_OFFSETS[name](offsets))
+        return (x + y, 1) if x.shape == y.shape else (x, 2)
+
+    compiled = stator.compile(program, backend=backend)
+    for _ in range(3):
+        values, offsets = torch.randn(9, 5), torch.tensor([0, 2, 5, 9])
+        result, wanted = compiled(values, offsets.clone()), program(values, offsets.clone())
+        assert result[1] == wanted[1]
+        assert torch.equal(values_of(result[0]), values_of(wanted[0]))
+
+
 def with_offsets(x: Any, values: Tensor, offsets: Tensor) -> Any:
     y = torch.nested.nested_tensor_from_jagged(values, offsets)
     return x * y if x.shape == y.shape else x.cos()

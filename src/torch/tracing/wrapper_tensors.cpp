@@ -173,6 +173,8 @@ at::Tensor WrapperTensors::on_tracers(const at::Tensor& tensor) {
       kept = fake;
       original = make_tracer(meta_of(fake), {session_.id(), new_memory(), UINT32_MAX}, fake.requires_grad(),
                              fake.is_leaf());
+    } else if (const Tracer* given = as_tracer(original)) {
+      part_memories_.insert(given->identity().memory);  // a tensor of the program's is a part of one now
     }
     return wrapped(original);
   };
