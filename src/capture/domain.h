@@ -248,6 +248,8 @@ class Domain {
   virtual bool is_immutable(PyObject* object) const = 0;
   // The sizes that become symbols, given those that changed: the program may have marked its tensors.
   virtual uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const = 0;
+  // A size of a nested tensor, or the object that torch keeps for it: which one it is differs between calls.
+  virtual bool is_ragged_size(PyObject* /*object*/) const { return false; }
   // A number that is a symbol of the running capture.
   virtual bool is_symbolic(PyObject* object) const = 0;
   // What a function of Python's that asks for a number gives for tensors or symbols, where that is a symbol

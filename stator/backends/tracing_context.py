@@ -20,6 +20,8 @@ def around(module: Any, overlapping: bool) -> Iterator[None]:
         yield
         return
     context = _context_class()(_mode_of_constant_sizes if overlapping else lambda: fakes.mode)
+    if not overlapping:
+        fakes.make_ragged()
     with guards.tracing(context):
         try:
             yield

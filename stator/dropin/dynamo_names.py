@@ -13,7 +13,7 @@ from stator.api.numpy_functions import wrap_numpy
 from stator.backends import registry
 from stator.dropin import settings
 from stator.dropin.callers import is_program
-from stator.dropin.guard_words import in_torch_words
+from stator.dropin.guard_words import ExportedGuard, in_torch_words
 from stator.dropin.optimized_modules import known_as_optimized
 from stator.dropin.replacements import Replacements
 from stator.dropin.torch_compile import sizes_by_settings
@@ -128,7 +128,7 @@ def optimize(
     return contexts.optimize(
         backend,
         nopython=nopython or bool(error_on_graph_break),
-        guard_export_fn=guard_export_fn,
+        guard_export_fn=_with_guards(guard_export_fn),
         guard_fail_fn=_with_reason(guard_fail_fn),
         disable=disable,
         dynamic=sizes_by_settings(dynamic),
@@ -145,6 +145,13 @@ def optimize_assert(backend: Any = "inductor", *, hooks: Any = None, **settings:
             **settings,
         }
     return optimize(backend, nopython=True, **settings)
+
+
+def _with_guards(guard_export_fn: Callable[..., object] | None) -> Callable[[list[str]], object] | None:
+    """The user's function takes torch's guards, and asks each for its code."""
+    if guard_export_fn is None:
+        return None
+    return lambda texts: guard_export_fn([ExportedGuard(text) for text in texts])
 
 
 def _with_reason(guard_fail_fn: Callable[[Any], object] | None) -> Callable[[str], object] | None:

@@ -16,6 +16,17 @@ _NAME = re.compile(r'L\["(\w+)"\]')
 _SIZE = re.compile(r"(?P<source>L\[.*\])\.size\((?P<dim>\d+)\) == (?P<size>\d+)")
 
 
+class ExportedGuard(str):
+    """A guard in words, which answers what programs ask one of TorchDynamo's."""
+
+    __slots__ = ()
+
+    @property
+    def code_list(self) -> list[str]:
+        """The conditions, of which there is one."""
+        return [str(self)]
+
+
 def in_torch_words(guard: str) -> str:
     """What failed of a guard on tensors, with what the call brought; other guards as they are."""
     if re.fullmatch(_IDENTITY, guard):

@@ -56,6 +56,7 @@ def flat_graph(captured: Captured, arguments: Arguments, f: Any) -> fx.GraphModu
     for node, value in zip(captured.placeholders, captured.inputs, strict=True):
         if isinstance(value, torch.Tensor) and id(value) in inputs:
             values[node] = inputs[id(value)]
+            values[node].meta["tensor_dict"] = dict(vars(value))  # attributes that the program gave it
         elif isinstance(value, torch.Tensor):
             values[node] = graph.get_attr(holders.name_of(value, node))
             values[node].meta.update(node.meta.copy())
@@ -177,7 +178,7 @@ def traced_again(module: fx.GraphModule, decompositions: Any, pre_dispatch: bool
         )(*[node.meta["val"] for node in inputs])
     for node, before in zip([n for n in traced.graph.nodes if n.op == "placeholder"], inputs, strict=True):
         node.meta.setdefault("val", before.meta["val"])
-        node.meta["real"] = before.meta["real"]
+        node.meta.update({name: before.meta[name] for name in ("real", "tensor_dict") if name in before.meta})
     for node in traced.graph.find_nodes(op="get_attr"):
         tensor = getattr(traced, node.target, None)
         if isinstance(tensor, torch.Tensor):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from stator.runtime.nested_sizes import is_ragged
 
 
 class _Computed(torch.autograd.Function):
@@ -32,6 +33,7 @@ class FakeValues:
     def __init__(self, describe: Callable[[int], Mapping[str, Any] | None], shape_env: Any = None) -> None:
         self._describe = describe
         self._shape_env = shape_env
+        self._static: bool | None = None  # sizes of inputs are numbers, though ragged ones are symbols
         self._mode: Any = None
         self.finds_tensors = False
         """Whether a node calls a function of the program's, which may read tensors that it is not given."""
@@ -53,6 +55,10 @@ class FakeValues:
     def add_wrapper(self, value: int, example: Any) -> None:
         """The value is an input of a class that makes its instances of other tensors."""
         self._wrappers[value] = example
+        if self._shape_env is None and is_ragged(example):
+            from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+            self._shape_env, self._static = ShapeEnv(), True
 
     def add_leaf(self, value: int) -> None:
         """The value is an input that no operator has computed, as far as autograd knows.
@@ -70,8 +76,7 @@ class FakeValues:
                 holder.item_memo = self._numbers[value]  # type: ignore[attr-defined]
             return holder
         if value in self._wrappers:
-            made: torch.Tensor = self.mode.from_tensor(self._wrappers[value], static_shapes=True)
-            return made
+            return self._fake_wrapper(self._wrappers[value])
         spec = self._describe(value)
         if spec is None:
             return None
@@ -93,6 +98,23 @@ class FakeValues:
         fake.memory = spec["storage"]  # type: ignore[attr-defined]
         return _Computed.given_history(fake) if is_computed else fake
 
+    def _fake_wrapper(self, example: Any) -> torch.Tensor:
+        if not self._static:
+            made: torch.Tensor = self.mode.from_tensor(example, static_shapes=True)
+        else:
+            context = _numbers_but_ragged(example)
+            made = self.mode.from_tensor(example, static_shapes=False, symbolic_context=context)
+        return made
+
+    def make_ragged(self) -> None:
+        """Make those of nested tensors: what compilers make of these for themselves has symbols for sizes.
+
+        To make one of a view, torch makes some of what that was viewed with; so views are last.
+        """
+        if self._static:
+            for value in sorted(self._wrappers, key=lambda value: self._wrappers[value]._is_view()):
+                self[value]
+
     @property
     def mode(self) -> Any:
         """The mode to which the fakes belong."""
@@ -100,7 +122,11 @@ class FakeValues:
             # Imported here: it costs seconds the first time, since it brings torch._dynamo's settings along.
             from torch._subclasses.fake_tensor import FakeTensorMode
 
-            self._mode = FakeTensorMode(shape_env=self._shape_env, allow_non_fake_inputs=self.finds_tensors)
+            self._mode = FakeTensorMode(
+                shape_env=self._shape_env,
+                static_shapes=self._static,
+                allow_non_fake_inputs=self.finds_tensors,
+            )
         return self._mode
 
     def _element(self, spec: Mapping[str, Any]) -> torch.Tensor:
@@ -130,6 +156,32 @@ class FakeValues:
         if spec["conj"]:
             element = element.conj()
         return element._neg_view() if spec["neg"] else element
+
+
+def _numbers_but_ragged(example: Any) -> Any:
+    """How torch makes a fake of a tensor: only ragged sizes are symbols."""
+    from torch._dynamo.source import ConstantSource
+    from torch.fx.experimental.symbolic_shapes import (
+        DimDynamic,
+        StatelessSymbolicContext,
+        SubclassSymbolicContext,
+    )
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    with torch._C.DisableTorchFunctionSubclass():
+        sizes = [DimDynamic.STATIC if type(size) is int else DimDynamic.DYNAMIC for size in example.size()]
+    if not is_traceable_wrapper_subclass(example):
+        return StatelessSymbolicContext(dynamic_sizes=sizes)
+    parts = {name: _numbers_but_ragged(getattr(example, name)) for name in example.__tensor_flatten__()[0]}
+    plain: Any = example
+    base = plain._base if plain._is_view() else None
+    return SubclassSymbolicContext(
+        dynamic_sizes=sizes,
+        constraint_sizes=[None] * len(sizes),
+        view_base_context=_numbers_but_ragged(base) if base is not None else None,
+        tensor_source=ConstantSource("stator_wrapper"),
+        inner_contexts=parts,
+    )
 
 
 def memory_of(value: Any) -> int | None:

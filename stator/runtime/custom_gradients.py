@@ -2,6 +2,7 @@
 
 import builtins
 import dis
+import functools
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -9,6 +10,27 @@ from torch.nn.modules._functions import BackwardHookFunction
 
 TRUSTED = ("torch", "math", "operator", "typing")
 """Modules whose functions are taken for what they are."""
+
+
+EFFECTS = {
+    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "exit", "globals", "help", "input",
+    "locals", "open", "print", "quit", "setattr", "vars",
+}  # fmt: skip
+"""Builtins that do more than give a result, or look at more than their arguments."""
+
+CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
+
+
+def is_self_contained_function(function: Any) -> bool:
+    """The same of one function, with what it is bound to."""
+    if type(function) is functools.partial:
+        bound = (*function.args, *function.keywords.values())
+        return is_self_contained_function(function.func) and all(type(each) in CONSTANTS for each in bound)
+    if type(function) is FunctionType:
+        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        if not all(type(each) in CONSTANTS for each in defaults):
+            return False
+    return function is not None and _is_trusted(function)
 
 
 def is_self_contained(function: type) -> bool:
@@ -27,8 +49,12 @@ def is_self_contained(function: type) -> bool:
 
 
 def _is_trusted(value: Any) -> bool:
-    if value is None or isinstance(value, BuiltinFunctionType):
+    if value is None:
         return True
+    if isinstance(value, BuiltinFunctionType):
+        # Methods of C objects, as `list.append`, change these.
+        is_of_object = not isinstance(value.__self__, ModuleType | type | None)
+        return not is_of_object and (value.__module__ != "builtins" or value.__name__ not in EFFECTS)
     if isinstance(value, ModuleType):
         return _is_of_trusted_module(value.__name__)
     if isinstance(value, FunctionType):
@@ -54,7 +80,7 @@ def _reads_trusted_globals(code: CodeType, variables: dict[str, Any]) -> bool:
             if name in variables:
                 if not _is_trusted(variables[name]) or variables[name] is None:
                     return False
-            elif not hasattr(builtins, name):
+            elif not hasattr(builtins, name) or name in EFFECTS:
                 return False
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return all(_reads_trusted_globals(each, variables) for each in inner)

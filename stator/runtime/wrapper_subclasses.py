@@ -4,15 +4,18 @@ Called by src/torch/tracing/wrapper_tensors.cpp and src/torch/guards/wrapper_gua
 """
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 import torch
+from stator.runtime import nested_sizes
 from stator.runtime.allowed_call import OpaqueCall
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.Size)
+
+KEPT_ANSWERS = {f"_sym_{of}_capsule{what}" for of in ("sizes", "strides") for what in ("", "_len")}
 
 
 def stand_in(
@@ -25,18 +28,20 @@ def stand_in(
     parts = {}
     for name, inner in _parts(real, names):
         parts[name] = stand_in(inner, part, plain) if _is_wrapper(inner) else part(_plain(inner, plain))
-    size, stride = torch.Size(_ints(real.size())), _ints(real.stride())
+    size, stride = real.size(), real.stride()
+    _layout_numbers(size), _layout_numbers(stride)
     kind: Any = type(real)
     made: torch.Tensor = kind.__tensor_unflatten__(parts, context, size, stride)
     if type(made) is not type(real):  # inherited code makes one of the class that it was written for
         made.__class__ = type(real)
     own = vars(made)
+    counterparts = {id(getattr(made, name)): inner for name, inner in _parts(real, names)}
     for name, value in _others(real, names):
         if name not in own and isinstance(value, CONSTANTS):
             own[name] = value
-        elif name not in own or not _alike(own[name], value):
+        elif name not in own or not _alike(own[name], value, counterparts):
             raise TypeError(f"the attribute {name} of a {type(real).__name__}")
-    if set(own) != set(vars(real)):
+    if (own.keys() ^ vars(real).keys()) - KEPT_ANSWERS:
         raise TypeError(f"the attributes of a {type(real).__name__}")
     return made
 
@@ -45,10 +50,10 @@ class Fakes:
     """The fake tensors on which the code of classes runs in one capture."""
 
     def __init__(self) -> None:
-        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+        from torch._subclasses.fake_tensor import FakeTensor
 
         self._class = FakeTensor
-        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.mode = nested_sizes.fake_mode()
 
     def is_fake(self, tensor: torch.Tensor) -> bool:
         """Whether a result is a plain tensor."""
@@ -56,12 +61,13 @@ class Fakes:
             raise TypeError(f"code of a subclass gives a {type(tensor).__name__} that existed before")
         return isinstance(tensor, self._class)
 
-    def fake(self, tensor: torch.Tensor) -> torch.Tensor:
-        """One that looks like a plain tensor."""
+    def fake(self, tensor: torch.Tensor, real: torch.Tensor | None = None) -> torch.Tensor:
+        """One that looks like a plain tensor. `real`: the one for which a tracer stands."""
         size, stride = [int(n) for n in tensor.shape], [int(n) for n in tensor.stride()]
         element = torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
         element.requires_grad_(tensor.requires_grad)
         made: torch.Tensor = self._class(self.mode, element, tensor.device)
+        nested_sizes.follow(tensor, made, real)
         return made if tensor.is_leaf or not tensor.requires_grad else made.view_as(made)
 
     def shadow(self, real: torch.Tensor) -> torch.Tensor:
@@ -70,7 +76,15 @@ class Fakes:
 
     def on_tracers(self, shadow: torch.Tensor, part: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
         """One that the program is to see, in place of one on fake tensors."""
-        return stand_in(shadow, part, (self._class,))
+        if not nested_sizes.is_ragged(shadow):
+            return stand_in(shadow, part, (self._class,))
+        # Nested tensors ask their values for memory when they are made, which tracers have not.
+        made = stand_in(shadow, lambda inner: inner, (self._class,))
+        for name, inner in _parts(shadow, _flattened(shadow)[0]):
+            tracer = self.on_tracers(inner, part) if _is_wrapper(inner) else part(inner)
+            nested_sizes.give(tracer, inner)
+            setattr(made, name, tracer)
+        return made
 
     def make(
         self,
@@ -133,8 +147,9 @@ class Guard:
             self._layout = _layout(tensor)
             self._names = list(names)
             self._context = _kept(context)
-            self._others = {name: _kept(value) for name, value in _others(tensor, names)}
-            self._parts = [_part_guard(inner) for _, inner in _parts(tensor, names)]
+            parts = dict(_parts(tensor, names))
+            self._others = {name: _kept(_named(value, parts)) for name, value in _others(tensor, names)}
+            self._parts = [_part_guard(inner) for inner in parts.values()]
 
     def holds(self, tensor: Any) -> bool:
         """Whether a capture of the guarded tensor fits this one."""
@@ -147,12 +162,24 @@ class Guard:
             compare = getattr(type(tensor), "__metadata_guard__", None)
             if not (compare(self._context, context) if compare is not None else self._context == context):
                 return False
-            others = dict(_others(tensor, names))
+            others, parts = dict(_others(tensor, names)), dict(_parts(tensor, names))
             if others.keys() != self._others.keys():
                 return False
-            return all(_alike(others[name], value) for name, value in self._others.items()) and all(
-                guard(inner) for guard, (_, inner) in zip(self._parts, _parts(tensor, names), strict=True)
-            )
+            return all(
+                _alike(_named(others[name], parts), value) for name, value in self._others.items()
+            ) and all(guard(inner) for guard, inner in zip(self._parts, parts.values(), strict=True))
+
+
+class _Part(str):
+    """Stands for a part of a tensor in a copy of another attribute."""
+
+
+def _named(value: Any, parts: Mapping[str, torch.Tensor]) -> Any:
+    """A dictionary in which parts of the tensor are held, with these by name."""
+    if type(value) is not dict or not value:
+        return value
+    names = {id(inner): _Part(name) for name, inner in parts.items()}
+    return {key: names.get(id(item), item) for key, item in value.items()}
 
 
 def _part_guard(inner: torch.Tensor) -> Callable[[Any], bool]:
@@ -167,8 +194,8 @@ def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
         tensor.dtype,
         tensor.device,
         tensor.layout,
-        _ints(tensor.size()),
-        _ints(tensor.stride()),
+        _layout_numbers(tensor.size()),
+        _layout_numbers(tensor.stride()),
         tensor.storage_offset(),
         tensor.requires_grad,
         tensor.is_leaf,
@@ -200,9 +227,9 @@ def _all_parts(tensor: torch.Tensor) -> Iterator[tuple[tuple[str, ...], torch.Te
 
 
 def _others(tensor: torch.Tensor, names: list[str]) -> Iterator[tuple[str, Any]]:
-    """Attributes of the instance that are none of its parts."""
+    """Attributes of the instance that are none of its parts, nor kept there by torch."""
     for name, value in vars(tensor).items():
-        if name not in names:
+        if name not in names and name not in KEPT_ANSWERS:
             yield name, value
 
 
@@ -218,11 +245,9 @@ def _plain(tensor: Any, kinds: tuple[type, ...]) -> Any:
     return tensor
 
 
-def _ints(numbers: Any) -> tuple[int, ...]:
-    """Sizes that are symbols, as those of nested tensors, are not followed."""
-    if not all(type(n) is int for n in numbers):
-        raise TypeError("a tensor of a subclass with symbolic sizes")
-    return tuple(numbers)
+def _layout_numbers(numbers: Any) -> tuple[Any, ...]:
+    """Sizes or strides, as far as they are alike for tensors that differ in which ragged size they have."""
+    return tuple(n if type(n) is int else nested_sizes.multiple_of_one(n) for n in numbers)
 
 
 def _kept(value: Any) -> Any:
@@ -234,15 +259,24 @@ def _kept(value: Any) -> Any:
     return value
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _alike(one: Any, other: Any, counterparts: Mapping[int, torch.Tensor] | None = None) -> bool:
+    """Whether an attribute may stand for another; `counterparts`: tensors of `other` by those of `one`."""
     if one is other:
         return True
+    if isinstance(one, torch.Tensor):
+        return counterparts is not None and counterparts.get(id(one)) is other
     if type(one) is not type(other):
         return False
+    if isinstance(one, torch.SymInt):
+        return nested_sizes.multiple_of_one(one) == nested_sizes.multiple_of_one(other)
     if isinstance(one, CONSTANTS):
         return bool(one == other)
     if type(one) in (list, tuple):
-        return len(one) == len(other) and all(map(_alike, one, other))
+        return len(one) == len(other) and all(
+            _alike(a, b, counterparts) for a, b in zip(one, other, strict=True)
+        )
     if type(one) is dict:
-        return list(one) == list(other) and all(_alike(one[key], other[key]) for key in one)
+        return list(one) == list(other) and all(_alike(one[key], other[key], counterparts) for key in one)
+    if type(one) is set:
+        return all(isinstance(each, CONSTANTS) for each in one) and one == other
     return False

@@ -199,3 +199,18 @@ def test_sizes_that_lead_another_way_are_an_error(
     assert difference(module(*inputs), program(*inputs)) is None
     with pytest.raises(RuntimeError, match="captured for"):
         module(*map(torch.ones, refused))
+
+
+@pytest.mark.parametrize("aten_graph", [False, True])
+def test_attributes_of_tensors(aten_graph: bool) -> None:
+    """Inputs that the graph uses carry what the program has attached to them."""
+
+    def function(x: torch.Tensor, unused: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * y
+
+    given = [torch.randn(3) for _ in range(3)]
+    for name, tensor in zip("abc", given, strict=True):
+        tensor.tag = name  # type: ignore[attr-defined]
+    graph = stator.export(function, aten_graph=aten_graph)(*given)[0].graph
+    inputs = graph.find_nodes(op="placeholder")
+    assert [node.meta.get("tensor_dict", {}).get("tag") for node in inputs] == ["a", None, "c"]

@@ -88,3 +88,13 @@ def test_errors_on_recompiles_say_what_differs() -> None:
             compiled(torch.ones(4))
     finally:
         errors.uninstall()
+
+
+def test_exported_guards() -> None:
+    """Programs ask each guard for its code, and may treat it as text."""
+    heard: list[Any] = []
+    compiled = dynamo_names.optimize("eager", guard_export_fn=heard.append, dynamic=False)(torch.sin)
+    compiled(torch.ones(3))
+    (guards,) = heard
+    assert any("Tensor float [3]" in guard.code_list[0] for guard in guards)
+    assert all(guard.code_list == [guard] for guard in guards)

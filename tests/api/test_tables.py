@@ -52,6 +52,7 @@ def test_callables_of_torch_exist() -> None:
     torch = pytest.importorskip("torch")
     holders = [torch, torch.amp, torch._C, torch._C._functorch, torch._C._nn, torch._C._autograd]
     holders += [torch._C._VariableFunctions, torch.Tensor, torch._C.TensorBase, torch.cuda, torch.jit]
+    holders += [torch._C._SymNode]
     names = [row[0] for row in rows("torch/domain/callables.def", "STATOR_FUNCTION")]
     assert names
     # A build without CUDA lacks what asks for it.

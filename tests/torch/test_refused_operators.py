@@ -180,3 +180,19 @@ def test_what_depends_on_values_is_not_guessed() -> None:
         torch.eye(3),
     ):
         assert torch.equal(compiled(x), program(x))
+
+
+@pytest.mark.parametrize("backend", ["native", "aot_eager"])
+def test_an_operator_whose_name_torch_cannot_write(backend: str) -> None:
+    """`random_.from`: torch's graphs are Python text, in which that is no name."""
+
+    def program(x: Tensor) -> Tensor:
+        drawn = (x * 2).random_(-10, 10)
+        return drawn + 1
+
+    compiled = stator.compile(program, backend=backend)
+    for _ in range(2):
+        torch.manual_seed(3)
+        wanted = program(torch.zeros(4, 5))
+        torch.manual_seed(3)
+        assert torch.equal(compiled(torch.zeros(4, 5)), wanted)

@@ -55,7 +55,7 @@ def test_a_hook_on_an_argument_is_registered_once_a_call(backend: str) -> None:
     assert len(stator.cache_entries(compiled)) == 1
 
 
-@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_hook_between_two_operators(backend: str) -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         y = x * x
@@ -70,19 +70,124 @@ def test_a_hook_between_two_operators(backend: str) -> None:
         assert same(captured.grad, plain.grad)
 
 
-def test_a_compiler_gets_no_hook_between_operators_but_gradients_are_right() -> None:
+def scaled(gradient: torch.Tensor, *, by: float = 1) -> torch.Tensor:
+    return gradient * by
+
+
+SEEN: list[torch.Tensor] = []
+FACTOR = torch.tensor(3.0)
+
+
+def noted(gradient: torch.Tensor) -> None:
+    SEEN.append(gradient)
+
+
+def by_factor(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient * FACTOR
+
+
+def said(gradient: torch.Tensor) -> None:
+    print("gradient", gradient.shape)
+
+
+def with_older_list(gradient: torch.Tensor, seen: list[Any] = SEEN) -> None:
+    seen.append(gradient)
+
+
+HOOKS: dict[str, tuple[Any, bool]] = {
+    "function": (doubled, True),
+    "partial": (functools.partial(scaled, by=0.5), True),
+    "torch's": (torch.neg, True),
+    "lambda": (lambda gradient: gradient.clamp(max=1), True),
+    "notes": (noted, False),
+    "method of a list": (SEEN.append, False),
+    "reads a global": (by_factor, False),
+    "prints": (said, False),
+    "partial of a tensor": (functools.partial(scaled, by=FACTOR), False),
+    "default": (with_older_list, False),
+}
+"""With whether a compiler may trace it: it reads nothing but its argument, and does nothing else."""
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "python"])
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_between_operators_under_compilers(
+    name: str, backend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook, is_traced = HOOKS[name]
+
     def function(x: torch.Tensor) -> torch.Tensor:
         y = x * x
+        y.register_hook(hook)
         y.register_hook(doubled)
-        return y + 1
+        return y.sin() + y
 
-    compiled = stator.compile(function, backend="aot_eager")
-    plain, captured = leaf(2.0), leaf(2.0)
-    function(plain).sum().backward()
-    compiled(captured).sum().backward()
-    assert same(captured.grad, plain.grad)
-    with pytest.raises(stator.CaptureError, match="the backend compiles"):
-        stator.compile(function, backend="aot_eager", fullgraph=True)(leaf(1.0))
+    graphs: list[Any] = []
+
+    def keep(module: Any, _: Any) -> Any:
+        graphs.append(module)
+        return module.forward
+
+    compiled = stator.compile(function, backend=keep if backend == "python" else backend)
+    for value in (2.0, 3.0, 4.0):
+        plain, captured = leaf(value), leaf(value)
+        SEEN.clear()
+        function(plain).sum().backward()
+        wanted = [seen.clone() for seen in SEEN], capsys.readouterr().out
+        SEEN.clear()
+        compiled(captured).sum().backward()
+        assert same(captured.grad, plain.grad)
+        assert len(SEEN) == len(wanted[0])
+        assert all(map(same, SEEN, wanted[0]))
+        assert capsys.readouterr().out == wanted[1]
+    assert (compiled.breaks == []) is is_traced
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_hooks_that_are_made_where_they_are_registered(backend: str) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x * x
+        y.register_hook(functools.partial(scaled, by=0.5))
+        y.register_hook(lambda gradient: gradient + 1)
+        return y.sin()
+
+    compiled, _ = compiled_and_graphs(function, backend)
+    for value in (2.0, 3.0):
+        plain, captured = leaf(value), leaf(value)
+        function(plain).sum().backward()
+        compiled(captured).sum().backward()
+        assert same(captured.grad, plain.grad)
+    assert [entry.hits for entry in stator.cache_entries(compiled)] == [1]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "python"])
+def test_the_handle_of_such_a_hook(backend: str) -> None:
+    """What is done with it is done natively."""
+
+    def removed(x: torch.Tensor) -> Any:
+        y = x * x
+        handle = y.register_hook(doubled)
+        z = y + 1
+        handle.remove()
+        return z * 2
+
+    def returned(x: torch.Tensor) -> Any:
+        y = x * x
+        return y + 1, y.register_hook(doubled)
+
+    for function in (removed, returned):
+        compiled = stator.compile(function, backend="aot_eager")
+        for value in (2.0, 3.0):
+            gradients = []
+            for each in (function, compiled):
+                x = leaf(value)
+                result = each(x)
+                if function is returned:
+                    assert isinstance(result[1], RemovableHandle)
+                    result[1].remove()
+                (result[0] if function is returned else result).sum().backward()
+                gradients.append(x.grad)
+            assert same(gradients[1], gradients[0])
 
 
 def test_the_handle_is_a_handle_and_removes_its_hook() -> None:

@@ -12,6 +12,11 @@
 namespace stator::fx {
 namespace {
 
+// What a tensor of a subclass is made of has memory, itself it has none.
+bool has_memory(const at::Tensor& tensor) {
+  return !tensor.unsafeGetTensorImpl()->is_python_dispatch() && tensor.has_storage();
+}
+
 // One past the last element, in elements of the storage.
 int64_t end_of(const at::Tensor& tensor) {
   int64_t end = tensor.storage_offset() + 1;
@@ -62,7 +67,8 @@ InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>
   for (const at::Tensor& input : inputs) tensors.push_back(&input);
   written_.resize(tensors.size());
   for (size_t i = 0; i < tensors.size(); i++)
-    any_overlaps_itself_ |= written_[i] && at::has_internal_overlap(*tensors[i]) == at::MemOverlap::Yes;
+    any_overlaps_itself_ |= written_[i] && has_memory(*tensors[i]) &&
+                            at::has_internal_overlap(*tensors[i]) == at::MemOverlap::Yes;
   any_written_ = tensors.size() > 1 && std::ranges::find(written_, true) != written_.end();
   if (any_written_) pairs_ = pairs_of(tensors);
 }
@@ -71,7 +77,7 @@ std::vector<InputOverlap::Pair> InputOverlap::pairs_of(const std::vector<const a
   std::vector<std::pair<const void*, size_t>> storages;
   storages.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); i++) {
-    if (inputs[i]->has_storage() && inputs[i]->numel() != 0)
+    if (has_memory(*inputs[i]) && inputs[i]->numel() != 0)
       storages.emplace_back(inputs[i]->storage().unsafeGetStorageImpl(), i);
   }
   std::ranges::sort(storages);

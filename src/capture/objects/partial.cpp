@@ -21,6 +21,15 @@ bool read_partial(Recording& recording, PyObject* partial) {
   return true;
 }
 
+// The dictionary that one was made with here, unless it took over that of another partial.
+void know_keywords(Recording& recording, PyObject* partial) {
+  if (!is_fresh(recording, partial)) return;
+  const auto keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
+  if (!keywords) return PyErr_Clear();
+  if (PyDict_CheckExact(keywords.get()) && Py_REFCNT(keywords.get()) == 2)
+    make_fresh(recording, keywords.get());
+}
+
 bool fill(const std::vector<size_t>& parts, PyObject* partial, const Description::Values& values) {
   auto keywords = Ref<>::steal(PyDict_New());
   for (size_t i = 2; keywords && i < parts.size(); i += 2) {
@@ -66,6 +75,7 @@ bool is_partial(PyObject* object) {
   return type != nullptr && PyObject_TypeCheck(object, type);
 }
 
-const ObjectKind PartialKind::row = {.read = read_partial, .describe = describe_partial};
+const ObjectKind PartialKind::row = {
+    .read = read_partial, .pin_parts = know_keywords, .describe = describe_partial};
 
 }  // namespace stator

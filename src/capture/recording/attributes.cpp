@@ -3,6 +3,7 @@
 
 #include "capture/cpython/exported.h"
 #include "capture/cpython/interrupts.h"
+#include "capture/cpython/method_wrapper.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/cpython/python_class.h"
 #include "capture/cpython/type_alias.h"
@@ -43,6 +44,14 @@ static bool looks_up_plainly(PyTypeObject* type) {
 
 static bool is_of_c(PyObject* descriptor) {
   return Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) || Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+}
+
+// `torch.Tensor.shape.__get__`: all that it leads to is a descriptor of a C class, which lives with that.
+static bool is_descriptors_own(PyObject* object) {
+  if (!cpython::is_method_wrapper(object)) return false;
+  const auto self = Ref<>::steal(PyObject_GetAttrString(object, "__self__"));
+  if (!self) PyErr_Clear();
+  return self && is_of_c(self.get()) && !(PyDescr_TYPE(self.get())->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
 // Another class may be assigned to objects of classes that are written in Python, and to modules.
@@ -123,9 +132,14 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   }
   if (recording.domain.is_tensor(owner)) return read_tensor_attribute(recording, owner, name);
   if (PyCode_Check(owner)) return read_code_attribute(recording, owner, name);
+  if (recording.domain.is_ragged_size(owner)) {
+    return !is_pinned(recording, owner) ||
+           stop(recording, BreakCode::kUnguardable, "a ragged size that existed before");
+  }
   if (never_changes(recording, owner)) {
     return !Py_IS_TYPE(owner, &PyMethod_Type) || read_method_attribute(recording, owner, name);
   }
+  if (is_descriptors_own(owner)) return true;
   if (PyFunction_Check(owner)) return read_function_attribute(recording, owner, name);
   if (Py_IS_TYPE(owner, &PySuper_Type)) return read_super_attribute(recording, owner, name);
   if (PyExceptionInstance_Check(owner) && is_fresh(recording, owner) &&

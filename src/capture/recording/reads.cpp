@@ -26,6 +26,8 @@ void look_at(Recording& recording, PyObject* tensor) {
 bool read_object(Recording& recording, PyObject* object) {
   if (!read_type(recording, Py_TYPE(object))) return false;
   if (is_of_call(recording, object)) return true;
+  // One of a tensor of this call; read_attribute and the guards on objects see to others.
+  if (recording.domain.is_ragged_size(object) && !is_pinned(recording, object)) return true;
   if (object == reinterpret_cast<PyObject*>(recording.known.proven_function))
     return stop(recording, BreakCode::kUnguardable,
                 "an attribute of a function that may be made anew on every call");

@@ -30,6 +30,7 @@
 #include "torch/domain/dynamo.h"
 #include "torch/domain/error_paths.h"
 #include "torch/domain/left_modes.h"
+#include "torch/domain/ragged_sizes.h"
 #include "torch/domain/tensor_classes.h"
 #include "torch/domain/torch_folder.h"
 #include "torch/guards/tensor_guard.h"
@@ -90,7 +91,8 @@ uint64_t sizes_with_marks(PyObject* tensor, uint64_t varying) {
 bool is_constant_size(PyObject* object) {
   if (!THPSize_Check(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
-    if (is_sym_number(PyTuple_GET_ITEM(object, i))) return false;
+    if (is_sym_number(PyTuple_GET_ITEM(object, i)) || is_ragged_size(PyTuple_GET_ITEM(object, i)))
+      return false;
   }
   return true;
 }
@@ -284,6 +286,7 @@ class TorchCapture final : public DomainCapture {
       entered_ = false;
       flag_.set(false);
       if (session_->broken) return false;
+      if (session_->wrappers && session_->wrappers->any()) ragged_sizes_ = ragged_sizes_of(*session_);
       session_->wrappers.reset();
       for (const Session::Lifted& lifted : session_->inputs) {
         captured.push_back(lifted.tracer.defined() ? Ref<>() : Ref<>::steal(THPVariable_Wrap(lifted.tensor)));
@@ -303,7 +306,9 @@ class TorchCapture final : public DomainCapture {
     const WithoutFunctionModes backends_own;
     try {
       check_marked();
+      const size_t inputs = session_->inputs.size();
       auto program = with_parameters(backend_(session_, backend, sources), parameters_);
+      program = with_ragged_sizes(std::move(program), std::move(ragged_sizes_), inputs);
       return left_ ? leaving_modes(std::move(program), modes_, *left_, !left_autocast_) : std::move(program);
     } catch (py::error_already_set& error) {
       error.restore();
@@ -372,6 +377,7 @@ class TorchCapture final : public DomainCapture {
   GraphBackend backend_;
   std::unordered_set<std::string> names_;
   std::shared_ptr<Session> session_;
+  Ref<> ragged_sizes_;  // whether a call's inputs have them in common as the captured ones, after finish
   ErrorPaths error_paths_;
   std::vector<size_t> parameters_;                     // outputs that are made nn.Parameters
   std::vector<std::pair<std::string, Ref<>>> marked_;  // arguments with marks of mark_dynamic, by their names
@@ -405,6 +411,7 @@ class TorchDomain final : public Domain {
   uint64_t marked_sizes(PyObject* tensor, uint64_t varying) const override {
     return sizes_with_marks(tensor, varying);
   }
+  bool is_ragged_size(PyObject* object) const override { return stator::is_ragged_size(object); }
   bool is_symbolic(PyObject* object) const override { return is_sym_number(object); }
   Ref<> in_place_of(PyObject* object) const override { return stator::in_place_of(object); }
   Ref<> symbol_from(PyObject* function, PyObject* const* arguments, Py_ssize_t count) const override {

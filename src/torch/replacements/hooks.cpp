@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "torch/replacements/allowed_call.h"
 #include "torch/replacements/tensor_method.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
+#include "torch/tracing/own_python.h"
 #include "torch/tracing/session.h"
 
 namespace stator {
@@ -32,8 +34,24 @@ Hooked& hooked() {
 
 [[noreturn]] void refuse(const char* why) { raise_break(BreakCode::kBackward, why); }
 
-// A compiler keeps no tensor between the operators of its graph, so there only inputs can have hooks.
-void check_tensor(Session& session, PyObject* object, bool must_be_leaf) {
+// Compilers trace the call of the hook into the backward, so it must be the same in each run.
+void register_in_graph(Session& session, const at::Tensor& tensor, PyObject* hook) {
+  py::object call;
+  {
+    const OwnPython own(&session);
+    const py::object stands = py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
+    call = imported("stator.runtime.hooks").attr("call_in_graph")(stands, py::handle(hook));
+  }
+  if (call.is_none())
+    refuse(
+        "a hook that reads more than its argument, on a tensor that is made in the function, and the backend "
+        "compiles what it is given");
+  record_python_call(session, std::make_shared<OpaqueFunction>(call), "register_hook", {&tensor, 1}, {}, {});
+}
+
+// A compiler keeps no tensor between the operators of its graph, so there only inputs can have hooks that are
+// registered when the graph has run. False: a node of the graph is to register this one, which is given next.
+bool check_tensor(Session& session, PyObject* object, bool must_be_leaf, PyObject* hook) {
   const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (!is_tensor(object) || (type != THPVariableClass && type != parameter_class))
     refuse("a hook on a tensor of another class");
@@ -45,24 +63,25 @@ void check_tensor(Session& session, PyObject* object, bool must_be_leaf) {
   const ir::ValueId value = session.value_of(tensor);
   const bool is_input = std::any_of(session.inputs.begin(), session.inputs.end(),
                                     [&](const Session::Lifted& input) { return input.input == value; });
-  if (!is_input && !session.changes_tensors)
-    refuse("a hook on a tensor that is made in the function, and the backend compiles what it is given");
+  const bool in_graph = !is_input && !session.changes_tensors;
+  if (in_graph && hook == Py_None) return false;
+  if (in_graph) register_in_graph(session, tensor, hook);
   Hooked& known = hooked();
   if (known.session != session.id()) known = {session.id(), {}};
   known.values.push_back(value);
+  return !in_graph;
 }
 
 PyObject* check(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   HANDLE_TH_ERRORS
   Session* session = Session::current();
-  if (session == nullptr || count != 2) throw std::runtime_error("a hook is checked outside of a capture");
+  if (session == nullptr || count != 3) throw std::runtime_error("a hook is checked outside of a capture");
   try {
-    check_tensor(*session, arguments[0], arguments[1] == Py_True);
+    return PyBool_FromLong(check_tensor(*session, arguments[0], arguments[1] == Py_True, arguments[2]));
   } catch (const CaptureBreak& error) {
     session->note_break(error.code, error.msg);
     throw;
   }
-  Py_RETURN_NONE;
   END_HANDLE_TH_ERRORS
 }
 

@@ -232,7 +232,10 @@ c10::SymFloat to_sym_float(const SymNumber& number) {
 
 Size to_size(const c10::SymInt& value) {
   if (!value.is_symbolic()) return value.as_int_unchecked();
-  const auto number = to_number(value.toSymNode());
+  const c10::SymNode node = value.toSymNode();
+  const auto number = to_number(node);
+  if (!number && node->is_nested_int())
+    raise_break(BreakCode::kTensorSubclass, "a ragged size of a nested tensor is given to an operator");
   return number && !number->is_real ? number->integer : Size(value.guard_int(__FILE__, __LINE__));
 }
 

@@ -338,8 +338,25 @@ Ref<> to_python(const SymNumber& number) {
 bool is_sym_number(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   const Classes& known = classes();
-  return type == known.ours_int || type == known.ours_float || type == known.torch_int ||
-         type == known.torch_float || type == known.torch_bool;
+  return type == known.ours_int || type == known.ours_float || type == known.torch_float ||
+         type == known.torch_bool || (type == known.torch_int && !is_ragged_size(object));
+}
+
+// A class of torch.nested, which a program that has such tensors has imported.
+static bool is_ragged_node(PyObject* node) {
+  static PyObject* const module_name = PyUnicode_InternFromString("torch.nested._internal.nested_int");
+  if (std::string_view(Py_TYPE(node)->tp_name) != "NestedIntNode") return false;
+  const auto type = reinterpret_cast<PyObject*>(Py_TYPE(node));
+  const auto module = Ref<>::steal(PyObject_GetAttrString(type, "__module__"));
+  if (!module) PyErr_Clear();
+  return module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), module_name) == 0;
+}
+
+bool is_ragged_size(PyObject* object) {
+  if (Py_TYPE(object) != classes().torch_int) return is_ragged_node(object);
+  const Ref<> node = Ref<>::steal(PyObject_GenericGetAttr(object, node_name()));
+  if (!node) PyErr_Clear();
+  return node && is_ragged_node(node.get());
 }
 
 std::optional<SymNumber> number_of(PyObject* object) {
@@ -364,6 +381,7 @@ Ref<> in_place_of(PyObject* object) {
   const Classes& known = classes();
   PyTypeObject* type = Py_TYPE(object);
   try {
+    if (is_ragged_size(object)) return {};
     if (type == known.torch_int || type == known.torch_float) return to_python(*number_of(object));
     if (type == known.torch_bool) return Ref<>::steal(PyBool_FromLong(node_of(object)->bool_()));
     if (object == reinterpret_cast<PyObject*>(known.ours_int))
@@ -373,7 +391,7 @@ Ref<> in_place_of(PyObject* object) {
     if (THPSize_Check(object) || (type == &PyTuple_Type && Py_REFCNT(object) == 1)) {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
         PyObject* item = PyTuple_GET_ITEM(object, i);
-        if (Py_TYPE(item) != known.torch_int) continue;
+        if (Py_TYPE(item) != known.torch_int || is_ragged_size(item)) continue;
         Ref<> better = to_python(*number_of(item));
         if (!better) return {};
         PyTuple_SET_ITEM(object, i, better.release());

@@ -12,8 +12,10 @@ namespace stator {
 // hash, a text) the value is guarded. `isinstance(n, int)` holds, as in eager code.
 Ref<> to_python(const SymNumber& number);
 
-// A symbolic number of torch's classes or of ours.
+// A symbolic number of torch's classes or of ours, but for ragged sizes.
 bool is_sym_number(PyObject* object);
+// The size of a nested tensor in its ragged dimension, or what torch keeps for it.
+bool is_ragged_size(PyObject* object);
 
 // What stands for a torch.SymInt, SymFloat or SymBool that torch's bindings made, also inside a tuple, which
 // is changed in place; null if the object may stay. An error may be set.

@@ -155,6 +155,9 @@ void refuse_for_compilers(Session& session, const OperatorInfo& info, std::span<
       !has_kernel(c10::DispatchKey::CompositeExplicitAutogradNonFunctional))
     raise_break(BreakCode::kUnsupportedOperator,
                 info.name + " writes and has no meta kernel, which compilers need");
+  // torch writes the overload into the text of its graphs, which is Python.
+  if (info.handle.schema().overload_name() == "from")
+    raise_break(BreakCode::kUnsupportedOperator, info.name + ", whose name compilers cannot write");
   const auto check_size = [&](const OutputSpec& spec) {
     const at::Tensor tensor = tensor_at(arguments[spec.argument], spec.element);
     const Tracer* tracer = as_tracer(tensor);

@@ -158,7 +158,7 @@ Session::Lifted& Session::lift(const at::Tensor& real, const std::string& name, 
   if (is_wrapper_tensor(real)) {
     lifted_.erase(found);
     if (!wrappers) raise_break(BreakCode::kTensorSubclass, "a tensor subclass with __torch_dispatch__");
-    wrappers->require_sizes(real);
+    wrappers->meta(real);
     lifted_.emplace(real.unsafeGetTensorImpl(), inputs.size());
     Lifted& lifted = add_input(real, name, source, 0);
     wrappers->add_input(real, lifted.value);
@@ -189,7 +189,9 @@ Session::Lifted& Session::add_input(const at::Tensor& real, const std::string& n
   if (text.empty() && source_of) text = source_of(real).value_or("");
   const std::string input_name = name.empty() ? "lifted_" + std::to_string(inputs.size()) : name;
   std::vector<shape::Dim> dims;
-  const TensorMeta meta = varying ? symbolic_meta(graph.shapes(), real, text, varying) : meta_of(real);
+  const TensorMeta meta = varying                   ? symbolic_meta(graph.shapes(), real, text, varying)
+                          : is_wrapper_tensor(real) ? wrappers->meta(real)
+                                                    : meta_of(real);
   ir::ValueSpec spec = value_spec(meta, real.requires_grad(), dims);
   // What one of a subclass is made of has memory, itself it has none.
   const auto [sharing, alone] =
@@ -477,6 +479,8 @@ void Session::finish(std::span<const ir::ValueId> outputs) {
     note_break(BreakCode::kUnsupportedMode, "a transform is still open when the function returns");
   if (wrappers && !changes_tensors && wrappers->any() && writes_to_input(graph))
     note_break(BreakCode::kTensorSubclass, "an argument is written, and memory of a subclass may be shared");
+  if (wrappers && !changes_tensors && wrappers->any_plain_view(outputs))
+    note_break(BreakCode::kTensorSubclass, "a plain view of a tensor of a subclass is a result");
   if (region_modes_)
     note_break(BreakCode::kHigherOrderOperator, "torch.utils.checkpoint of code that raises");
   if (has_open_body(*this))

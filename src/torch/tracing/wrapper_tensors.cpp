@@ -92,10 +92,26 @@ bool is_watched(const at::Tensor& tensor) {
   return meta != nullptr && (!meta->hooks_.empty() || meta->retains_grad_ || meta->post_acc_grad_hooks_);
 }
 
+// The number, or zero in place of a ragged size of a nested tensor, which no graph has.
+Size number_of_size(const c10::SymInt& size) {
+  if (const auto number = size.maybe_as_int()) return *number;
+  if (!size.toSymNode()->is_nested_int()) refuse("a tensor of a subclass with symbolic sizes");
+  return 0;
+}
+
 // Fake tensors answer by Python code.
 TensorMeta meta_in(Session& session, const at::Tensor& tensor) {
   const LearningScope learning(session);
-  return meta_of(tensor);
+  if (!is_wrapper_tensor(tensor)) return meta_of(tensor);
+  TensorMeta meta;
+  for (const c10::SymInt& size : tensor.sym_sizes()) meta.sizes.push_back(number_of_size(size));
+  for (const c10::SymInt& stride : tensor.sym_strides()) meta.strides.push_back(number_of_size(stride));
+  meta.offset = number_of_size(tensor.sym_storage_offset());
+  meta.dtype = tensor.scalar_type();
+  meta.device = tensor.device();
+  meta.conj = tensor.is_conj();
+  meta.neg = tensor.is_neg();
+  return meta;
 }
 
 ir::ValueSpec spec_of(Session& session, const at::Tensor& tensor, std::vector<shape::Dim>& dims) {
@@ -165,6 +181,8 @@ at::Tensor WrapperTensors::on_tracers(const at::Tensor& tensor) {
       kept = fake;
       original = make_tracer(meta_of(fake), {session_.id(), new_memory(), UINT32_MAX}, fake.requires_grad(),
                              fake.is_leaf());
+    } else if (const Tracer* given = as_tracer(original)) {
+      part_memories_.insert(given->identity().memory);  // a tensor of the program's is a part of one now
     }
     return wrapped(original);
   };
@@ -174,6 +192,9 @@ at::Tensor WrapperTensors::on_tracers(const at::Tensor& tensor) {
 
 // Gives it the autograd state of another tensor, as far as the program can see it.
 static void take_autograd_state(const at::Tensor& stands, const at::Tensor& of) {
+  // A class may make leaves of what else are results.
+  if (stands.requires_grad() && stands.is_leaf() && !of.is_leaf())
+    stands.unsafeGetTensorImpl()->set_requires_grad(false);
   if (of.requires_grad() && !stands.requires_grad()) {
     if (of.is_leaf()) {
       stands.unsafeGetTensorImpl()->set_requires_grad(true);
@@ -199,8 +220,8 @@ bool WrapperTensors::is_as_made(const at::Tensor& tensor, PyObject* name) const 
   return made != nullptr && PyDict_GetItemWithError(now.ptr(), name) == made;
 }
 
-void WrapperTensors::require_sizes(const at::Tensor& tensor) {
-  of_class("a tensor of a subclass", [&] { return meta_in(session_, tensor).dim(); });
+TensorMeta WrapperTensors::meta(const at::Tensor& tensor) {
+  return of_class("a tensor of a subclass", [&] { return meta_in(session_, tensor); });
 }
 
 void WrapperTensors::add_input(const at::Tensor& real, ir::ValueId value) {
@@ -233,12 +254,21 @@ std::optional<ir::ValueId> WrapperTensors::value_of(const at::Tensor& tensor) co
   return known.value;
 }
 
+// The input for which a tracer stands.
+static py::object real_behind(const Session& session, const at::Tensor& tensor) {
+  for (const Session::Lifted& lifted : session.inputs) {
+    if (lifted.tracer.is_same(tensor)) return wrapped(lifted.tensor);
+  }
+  return py::none();
+}
+
 // What an operator is given in place of an argument to learn what comes out.
 at::Tensor WrapperTensors::learned_on(const at::Tensor& tensor) {
   if (!is_wrapper_tensor(tensor)) {
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && !as_tracer(tensor)) return tensor;
     const LearningScope learning(session_);
-    const at::Tensor fake = THPVariable_Unpack(py::object(fakes().attr("fake")(wrapped(tensor))).ptr());
+    const at::Tensor fake = THPVariable_Unpack(
+        py::object(fakes().attr("fake")(wrapped(tensor), real_behind(session_, tensor))).ptr());
     originals_[fake.unsafeGetTensorImpl()] = {fake, tensor};
     return fake;
   }
@@ -259,7 +289,8 @@ void WrapperTensors::record_part(const at::Tensor& part) {
   for (auto& [impl, known] : known_) {
     const py::object call = read_of(known.stands, part);
     if (call.is_none()) continue;
-    if (!session_.changes_tensors && c10::GradMode::is_enabled() && known.requires_grad)
+    if (!session_.changes_tensors && c10::GradMode::is_enabled() && known.requires_grad &&
+        autograd::isDifferentiableType(part.scalar_type()))
       refuse("a part of a tensor that requires a gradient, which compilers keep for themselves");
     std::vector<shape::Dim> dims;
     const ir::ValueSpec spec = spec_of(session_, part, dims);
@@ -274,17 +305,36 @@ void WrapperTensors::record_part(const at::Tensor& part) {
 }
 
 void WrapperTensors::check_parts(const OperatorInfo& info, std::span<const c10::IValue> arguments) const {
-  for (size_t i = 0; i < arguments.size() && i < 64 && !session_.changes_tensors; i++) {
+  for (size_t i = 0; i < arguments.size() && i < 64; i++) {
     if ((info.written >> i & 1) == 0) continue;
     for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
       const Tracer* tracer = tensor.defined() ? as_tracer(tensor) : nullptr;
-      if (tracer != nullptr && part_memories_.count(tracer->identity().memory) != 0)
+      if (tracer == nullptr) return;
+      const uint64_t memory = tracer->identity().memory;
+      if (view_memories_.count(memory) != 0)
+        refuse(info.name + " writes to a plain view of a tensor of a subclass");
+      if (!session_.changes_tensors && part_memories_.count(memory) != 0)
         refuse(info.name + " writes to a part of a tensor of a subclass, which compilers cannot know");
     });
   }
 }
 
+bool WrapperTensors::any_plain_view(std::span<const ir::ValueId> values) const {
+  if (view_memories_.empty()) return false;
+  const auto is_wrapper = [&](ir::ValueId id) {
+    return std::ranges::any_of(known_, [&](const auto& each) { return each.second.value == id; });
+  };
+  return std::ranges::any_of(values, [&](ir::ValueId id) {
+    const ir::Value& value = session_.graph.value(id);
+    return value.storage != ir::ValueId::kNone && value.storage != id &&
+           plainly_viewed_.count(index(value.storage)) != 0 && !is_wrapper(id);
+  });
+}
+
 void WrapperTensors::check_writes(const OperatorInfo& info, std::span<const c10::IValue> arguments) const {
+  // Plain views do not follow what becomes of their base's history.
+  if (info.written != 0 && !view_memories_.empty())
+    refuse(info.name + " writes behind a plain view of a tensor of a subclass");
   for (size_t i = 0; i < arguments.size() && i < 64; i++) {
     if ((info.written >> i & 1) == 0) continue;
     for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
@@ -325,13 +375,11 @@ ir::NodeId WrapperTensors::record(const OperatorInfo& info, std::span<const c10:
         specs.back().kind = ir::ValueKind::kNone;
         return;
       }
-      require_sizes(tensor);
-      specs.back() = spec_of(session_, tensor, dims[specs.size() - 1]);
+      specs.back() = value_spec(meta(tensor), tensor.requires_grad(), dims[specs.size() - 1]);
       if (const auto place = place_of(tensor, given)) {
         const at::Tensor same = tensor_at(arguments[place->first], place->second);
         specs.back().alias = ir::Alias::same(session_.value_of(same));
       } else if (const auto viewed = viewed_argument(info, i)) {
-        if (gives_plain(tensor)) refuse(info.name + " gives a plain view of a tensor of a subclass");
         specs.back().alias = ir::Alias::view(session_.value_of(tensor_at(arguments[*viewed], 0)));
       }
     });
@@ -356,9 +404,16 @@ c10::IValue WrapperTensors::result(const c10::IValue& value, ir::NodeId node, ui
       return same;
     }
     return of_class("what a subclass gives", [&] {
-      if (gives_plain(tensor))
-        return make_tracer(meta_in(session_, tensor), {session_.id(), new_memory(), index(id)},
+      if (gives_plain(tensor)) {
+        const uint64_t memory = new_memory();
+        const ir::ValueId base = session_.graph.value(id).storage;
+        if (base != ir::ValueId::kNone && base != id) {
+          view_memories_.insert(memory);
+          plainly_viewed_.insert(index(base));
+        }
+        return make_tracer(meta_in(session_, tensor), {session_.id(), memory, index(id)},
                            tensor.requires_grad(), tensor.is_leaf());
+      }
       const LearningScope learning(session_);
       const at::Tensor stands = on_tracers(tensor);
       take_autograd_state(stands, tensor);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "torch/inference/tensor_meta.h"
 #include "torch/operators/operator_info.h"
 
 namespace stator {
@@ -36,8 +37,8 @@ class WrapperTensors {
   WrapperTensors& operator=(const WrapperTensors&) = delete;
 
   bool any() const { return !known_.empty(); }
-  // Ends the capture where its sizes are no numbers, as those of nested tensors.
-  void require_sizes(const at::Tensor& tensor);
+  // Ragged sizes of nested tensors are zero; ends the capture where others are no numbers.
+  TensorMeta meta(const at::Tensor& tensor);
   // A tensor that existed before. Ends the capture where the class does not say what its instances are made
   // of.
   void add_input(const at::Tensor& real, ir::ValueId value);
@@ -51,6 +52,9 @@ class WrapperTensors {
   bool is_as_made(const at::Tensor& tensor, PyObject* name) const;
   // A plain operator that writes: compilers cannot be told that it writes to a part of another tensor.
   void check_parts(const OperatorInfo& info, std::span<const c10::IValue> arguments) const;
+  // Whether one of these values is a plain tensor that shares the memory of one of a subclass. Compilers give
+  // it out without the history that ties it to that.
+  bool any_plain_view(std::span<const ir::ValueId> values) const;
   // A call of such a class, which becomes a node.
   pybind11::object make(const pybind11::object& type, const pybind11::tuple& arguments,
                         const pybind11::dict& keywords);
@@ -86,6 +90,8 @@ class WrapperTensors {
   std::unordered_map<const c10::TensorImpl*, Known> known_;           // by what stands for it
   std::unordered_map<const c10::TensorImpl*, at::Tensor> stand_ins_;  // by the real tensor
   std::unordered_set<uint64_t> part_memories_;
+  std::unordered_set<uint64_t> view_memories_;   // of plain tensors that are views of one
+  std::unordered_set<uint32_t> plainly_viewed_;  // what these are views of, as values
   // What fake tensors stand for, by these.
   std::unordered_map<const c10::TensorImpl*, std::pair<at::Tensor, at::Tensor>> originals_;
   pybind11::object fakes_;  // stator.runtime.wrapper_subclasses.Fakes
