@@ -62,8 +62,8 @@ bool describe_partial(Description& description, size_t step, PyObject* partial) 
 }  // namespace
 
 bool is_partial(PyObject* object) {
-  static PyTypeObject* const type = type_in_module("_functools", "partial");
-  return type != nullptr && PyObject_TypeCheck(object, type);
+  static TypeInModule type("_functools", "partial");
+  return type.has_instance(object);
 }
 
 const ObjectKind PartialKind::row = {.read = read_partial, .describe = describe_partial};
