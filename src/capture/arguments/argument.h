@@ -55,12 +55,15 @@ struct Argument {
 
   // What is compared.
   ExpectedValue expected;  // of a function: its globals
-  Ref<> kept;  // immutable: compared by equality; object: a weak reference, or the object where it has none;
-               // function: its code
+  // Immutable: compared by equality. Function: its code. Object: what `watched` says.
+  Ref<> kept;
   Ref<> type;  // of containers and instances: a weak reference, since nobody may keep a class for its
                // instances
   const PyTypeObject* object_type = nullptr;  // of an object; only compared
-  bool weak = false;
+  // An object that is compared by its address: how another one that comes to lie there is told from it. What
+  // a class of the program's holds was guarded as it was read, so there only the class counts.
+  enum class Watched : uint8_t { itself, its_class, kept_alive };
+  Watched watched = Watched::kept_alive;
   bool not_none = false;  // unread: it was asked whether it is None
   bool is_real = false;   // number: a symbol, bound by each call
   uint32_t symbol = 0;

@@ -22,7 +22,10 @@ static bool is_packed(const Argument& argument) {
 }
 
 bool Argument::is_same(PyObject* value) const {
-  return value == expected.object && (!weak || PyWeakref_GET_OBJECT(kept.get()) == value);
+  if (value != expected.object) return false;
+  if (watched == Watched::kept_alive) return true;
+  PyObject* const seen = watched == Watched::its_class ? reinterpret_cast<PyObject*>(Py_TYPE(value)) : value;
+  return PyWeakref_GET_OBJECT(kept.get()) == seen;
 }
 
 // The same code over parts in the same places.

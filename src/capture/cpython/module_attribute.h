@@ -23,12 +23,30 @@ inline Ref<> module_attribute(const char* module, const char* name) {
   return Ref<>::steal(found ? PyObject_GetAttrString(found.get(), name) : nullptr);
 }
 
-// A type; borrowed, and kept for good. nullptr: there is none.
-inline PyTypeObject* type_in_module(const char* module, const char* name) {
-  Ref<> found = module_attribute(module, name);
-  if (!found) drop_error();
-  return reinterpret_cast<PyTypeObject*>(found.release());
-}
+// A type of a module that nobody imports here: an import runs Python code, which may be captured and ask the
+// same again. As long as the module is not loaded there are no objects of the type.
+class TypeInModule {
+ public:
+  constexpr TypeInModule(const char* module, const char* name) : module_(module), name_(name) {}
+  // Borrowed, and kept for good. nullptr: there is none.
+  PyTypeObject* get() {
+    if (type_ == nullptr) look();
+    return type_;
+  }
+  bool has_instance(PyObject* object) { return get() != nullptr && PyObject_TypeCheck(object, type_); }
+
+ private:
+  void look() {
+    const auto text = Ref<>::steal(PyUnicode_FromString(module_));
+    const auto module = Ref<>::steal(text ? PyImport_GetModule(text.get()) : nullptr);
+    Ref<> found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), name_) : nullptr);
+    if (!found || !PyType_Check(found.get())) return drop_error();
+    type_ = reinterpret_cast<PyTypeObject*>(found.release());
+  }
+
+  const char *module_, *name_;
+  PyTypeObject* type_ = nullptr;
+};
 
 }  // namespace stator
 

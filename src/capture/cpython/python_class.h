@@ -43,6 +43,12 @@ inline bool is_slot(PyObject* descriptor) {
   return member->type == T_OBJECT_EX && (member->flags & READONLY) == 0;
 }
 
+// A member that nobody may write.
+inline bool is_read_only(PyObject* descriptor) {
+  return Py_IS_TYPE(descriptor, &PyMemberDescr_Type) &&
+         (reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->flags & READONLY) != 0;
+}
+
 // A member that holds a reference; others are numbers and texts in the fields of a C struct.
 inline bool is_reference(PyObject* descriptor) {
   if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;

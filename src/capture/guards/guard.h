@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "capture/guards/guard_kind.h"
+#include "capture/guards/kinds/alive.h"
 #include "capture/guards/kinds/answer.h"
 #include "capture/guards/kinds/cell.h"
 #include "capture/guards/kinds/context_variable.h"

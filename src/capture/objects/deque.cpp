@@ -104,8 +104,8 @@ bool describe_deque(Description& description, size_t step, PyObject* deque) {
 }  // namespace
 
 bool is_deque(PyObject* object) {
-  static PyTypeObject* const type = type_in_module("_collections", "deque");
-  return type != nullptr && PyObject_TypeCheck(object, type);
+  static TypeInModule type("_collections", "deque");
+  return type.has_instance(object);
 }
 
 const ObjectKind DequeKind::row = {

@@ -357,8 +357,8 @@ bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject*
 }
 
 bool is_default_dict(PyObject* object) {
-  static PyTypeObject* const type = type_in_module("_collections", "defaultdict");
-  return type != nullptr && PyObject_TypeCheck(object, type);
+  static TypeInModule type("_collections", "defaultdict");
+  return type.has_instance(object);
 }
 
 const ObjectKind DictKind::row = {

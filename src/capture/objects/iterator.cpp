@@ -59,6 +59,26 @@ bool is_deque_iterator(const PyTypeObject* type) {
   return name == "_collections._deque_iterator" || name == "_collections._deque_reverse_iterator";
 }
 
+// The beginnings of CPython's deque and of its iterators, on every version.
+struct Deque {
+  PyVarObject ob_base;
+  void *first_block, *last_block;
+  Py_ssize_t first, last;
+  size_t changes;
+};
+struct DequeIterator {
+  PyObject ob_base;
+  void* block;
+  Py_ssize_t index;
+  const Deque* deque;
+  size_t changes;  // of the deque when it was made: after others it raises
+};
+
+bool walks_changed_deque(PyObject* iterator) {
+  const auto* const walks = reinterpret_cast<DequeIterator*>(iterator);
+  return is_deque_iterator(Py_TYPE(iterator)) && walks->deque->changes != walks->changes;
+}
+
 // Another iterator of that kind, at its beginning: as `dict` and `set` make it, whatever a class over them
 // says.
 Ref<> walk_again(PyObject* table, PyTypeObject* iterator) {
@@ -110,10 +130,14 @@ bool describe_table_iterator(Description& description, size_t step, PyObject* it
   return true;
 }
 
-// iter() and reversed() ask the class of what they are given, whose answer may be Python code.
-bool asks_python(PyObject* iterated) {
-  static PyObject* const names[] = {PyUnicode_InternFromString("__iter__"),
-                                    PyUnicode_InternFromString("__reversed__")};
+// iter() and reversed() ask the class of what they are given, whose answer may be Python code; so does the
+// constructor of an iterator over others.
+bool asks_python(PyObject* iterated, bool reversed) {
+  static PyObject* const forward[] = {PyUnicode_InternFromString("__iter__"),
+                                      PyUnicode_InternFromString("__reversed__")};
+  static PyObject* const backward[] = {PyUnicode_InternFromString("__reversed__"),
+                                       PyUnicode_InternFromString("__len__")};
+  const auto& names = reversed ? backward : forward;
   return std::any_of(std::begin(names), std::end(names), [&](PyObject* name) {
     PyObject* const method = _PyType_Lookup(Py_TYPE(iterated), name);
     return method != nullptr && cpython::is_python_class(Py_TYPE(iterated)) &&
@@ -123,10 +147,10 @@ bool asks_python(PyObject* iterated) {
 
 // Some say how to make an iterator over a list of what they have left: another one to whom it is given.
 bool makes_same_kind(PyObject* maker, PyObject* arguments, PyTypeObject* type) {
-  if (maker == reinterpret_cast<PyObject*>(type)) return true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
-    if (asks_python(PyTuple_GET_ITEM(arguments, i))) return false;
+    if (asks_python(PyTuple_GET_ITEM(arguments, i), type == &PyReversed_Type)) return false;
   }
+  if (maker == reinterpret_cast<PyObject*>(type)) return true;
   const auto made = Ref<>::steal(PyObject_CallObject(maker, arguments));  // iter() or reversed()
   if (!made) drop_error();
   return made && Py_IS_TYPE(made.get(), type);
@@ -135,6 +159,7 @@ bool makes_same_kind(PyObject* maker, PyObject* arguments, PyTypeObject* type) {
 bool describe_walk(Description& description, size_t step, PyObject* iterator) {
   PyTypeObject* type = Py_TYPE(iterator);
   if (is_table_iterator(type)) return describe_table_iterator(description, step, iterator);
+  if (walks_changed_deque(iterator)) return false;
   if (!cpython::kItertoolsReduce && std::string_view(type->tp_name).starts_with("itertools.")) return false;
   const auto reduced = Ref<>::steal(PyObject_CallMethod(iterator, "__reduce__", nullptr));
   if (!reduced || !PyTuple_CheckExact(reduced.get()) || PyTuple_GET_SIZE(reduced.get()) < 2 ||

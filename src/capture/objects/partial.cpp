@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/module_attribute.h"
 #include "capture/objects/tuple.h"
 #include "capture/program/description.h"
@@ -25,7 +26,7 @@ bool read_partial(Recording& recording, PyObject* partial) {
 void know_keywords(Recording& recording, PyObject* partial) {
   if (!is_fresh(recording, partial)) return;
   const auto keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
-  if (!keywords) return PyErr_Clear();
+  if (!keywords) return drop_error();
   if (PyDict_CheckExact(keywords.get()) && Py_REFCNT(keywords.get()) == 2)
     make_fresh(recording, keywords.get());
 }
@@ -71,8 +72,8 @@ bool describe_partial(Description& description, size_t step, PyObject* partial) 
 }  // namespace
 
 bool is_partial(PyObject* object) {
-  static PyTypeObject* const type = type_in_module("_functools", "partial");
-  return type != nullptr && PyObject_TypeCheck(object, type);
+  static TypeInModule type("_functools", "partial");
+  return type.has_instance(object);
 }
 
 const ObjectKind PartialKind::row = {

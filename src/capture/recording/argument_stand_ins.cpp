@@ -146,19 +146,37 @@ bool holds_frames(PyObject* value) {
          (PyExceptionInstance_Check(value) && Ref<>::steal(PyException_GetTraceback(value)));
 }
 
+// All that instances hold is in slots and a dictionary.
+bool has_attributes_only(PyTypeObject* type) {
+  while (type != &PyBaseObject_Type && cpython::is_python_class(type)) type = type->tp_base;
+  return type == &PyBaseObject_Type;
+}
+
+// The capture shall not take part in how long the object lives.
+void watch(Argument& argument) {
+  PyObject* const value = argument.real;
+  argument.kept = Ref<>::steal(PyWeakref_NewRef(value, nullptr));
+  argument.watched = Argument::Watched::itself;
+  if (argument.kept) return;
+  drop_error();
+  if (Py_TYPE(value) != &PyBaseObject_Type && has_attributes_only(Py_TYPE(value))) {
+    argument.watched = Argument::Watched::its_class;
+    argument.kept = Ref<>::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value)), nullptr));
+    if (argument.kept) return;
+    drop_error();
+  }
+  argument.watched = Argument::Watched::kept_alive;
+  argument.kept = Ref<>::share(value);
+}
+
 bool stand_for_object(Recording& recording, Argument& argument) {
   PyObject* const value = argument.real;
   if (holds_frames(value)) return stop(recording, BreakCode::kFrameIntrospection, argument.name());
   argument.kind = Kind::object;
   argument.expected.object = value;
   argument.object_type = Py_TYPE(value);
-  argument.kept = Ref<>::steal(PyWeakref_NewRef(value, nullptr));
-  argument.weak = static_cast<bool>(argument.kept);
   const std::string name = argument.name();
-  if (!argument.weak) {
-    drop_error();
-    argument.kept = Ref<>::share(value);
-  }
+  watch(argument);
   pin(recording, value, {Origin::root, nullptr, Ref<>::steal(PyUnicode_FromString(name.c_str()))});
   argument.stands = Ref<>::share(value);
   return true;

@@ -50,7 +50,7 @@ static bool is_of_c(PyObject* descriptor) {
 static bool is_descriptors_own(PyObject* object) {
   if (!cpython::is_method_wrapper(object)) return false;
   const auto self = Ref<>::steal(PyObject_GetAttrString(object, "__self__"));
-  if (!self) PyErr_Clear();
+  if (!self) drop_error();
   return self && is_of_c(self.get()) && !(PyDescr_TYPE(self.get())->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
@@ -93,6 +93,18 @@ static bool read_code_attribute(Recording& recording, PyObject* code, PyObject* 
   return true;
 }
 
+// The first read makes a dictionary, and puts it among the attributes of the class or module.
+static bool makes_annotations(PyTypeObject* type, PyObject* attributes, PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") != 0) return false;
+  PyObject* const on_type = _PyType_Lookup(type, name);
+  return on_type != nullptr && Py_IS_TYPE(on_type, &PyGetSetDescr_Type) &&
+         PyDict_GetItemWithError(attributes, name) == nullptr;
+}
+
+static bool stop_at_annotations(Recording& recording) {
+  return stop(recording, BreakCode::kOutsideEffect, "annotations that the first read makes");
+}
+
 bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
   if (PyModule_Check(owner)) {
     PyObject* dict = PyModule_GetDict(owner);
@@ -106,6 +118,7 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
       if (on_type != nullptr && !pin_class_attribute(recording, Py_TYPE(owner), on_type, name)) return false;
     }
     if (!read_dict_item(recording, dict, name)) return false;
+    if (makes_annotations(Py_TYPE(owner), dict, name)) return stop_at_annotations(recording);
     if (PyDict_GetItemWithError(dict, name) != nullptr || _PyType_Lookup(Py_TYPE(owner), name) != nullptr)
       return true;
     // A function of the module's is asked for what it lacks.
@@ -116,6 +129,9 @@ bool read_attribute(Recording& recording, PyObject* owner, PyObject* name) {
     auto* type = reinterpret_cast<PyTypeObject*>(owner);
     if (!read_type(recording, type) || !read_type(recording, Py_TYPE(owner))) return false;
     if (can_get_another_class(owner)) read_class_of(recording, owner);
+    if (!is_fresh(recording, owner) &&
+        makes_annotations(Py_TYPE(owner), cpython::type_dict(type).get(), name))
+      return !PyErr_Occurred() && stop_at_annotations(recording);
     if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) recording.classes.give_out(type);
     PyObject* const value = _PyType_Lookup(type, name);
     PyObject* const on_metaclass = _PyType_Lookup(Py_TYPE(owner), name);
@@ -233,8 +249,8 @@ static bool read_function_attribute(Recording& recording, PyObject* object, PyOb
 
 // The descriptor of a named tuple's field.
 static bool is_named_field(PyObject* descriptor) {
-  static PyTypeObject* const type = type_in_module("_collections", "_tuplegetter");
-  return type != nullptr && Py_IS_TYPE(descriptor, type);
+  static TypeInModule type("_collections", "_tuplegetter");
+  return Py_TYPE(descriptor) == type.get();
 }
 
 // An attribute of an object made here is written or deleted: what its class has under that name may have code

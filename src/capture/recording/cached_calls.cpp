@@ -4,6 +4,7 @@
 // the number itself in its key each size would need a capture of its own.
 #include "capture/recording/cached_calls.h"
 
+#include "capture/cpython/cache_counts.h"
 #include "capture/cpython/interrupts.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/known_objects.h"
@@ -66,6 +67,10 @@ bool has_symbol(const Domain& domain, PyObject* object) {
 }
 
 }  // namespace
+
+CachedCalls::~CachedCalls() {
+  for (const Ref<>& cache : answered) cpython::add_cache_hits(cache.get(), -1);
+}
 
 bool CachedCalls::may_follow(PyObject* code) { return functions_given_numbers().count(code) == 0; }
 

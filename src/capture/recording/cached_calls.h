@@ -15,6 +15,16 @@ struct CachedCalls {
   // Of a function that is executed, not captured: under which key its result will be found, and where.
   Ref<> key;
   PyObject* results = nullptr;
+  PyObject* called = nullptr;
+
+  // Every cache that has answered, once for each answer. When the attempt is over the program asks them
+  // again, by its run or natively, and finds what the attempt made them keep: so each hit is taken back. A
+  // miss was counted here.
+  std::vector<Ref<>> answered;
+  CachedCalls() = default;
+  ~CachedCalls();
+  CachedCalls(const CachedCalls&) = delete;
+  CachedCalls& operator=(const CachedCalls&) = delete;
 
   // A function that is followed in place of its cache, because a symbol is among its arguments. It is sound
   // where nobody can tell: it writes to nothing that existed before, and what it gives, which the cache would

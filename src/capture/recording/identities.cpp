@@ -3,6 +3,7 @@
 #include "capture/recording/identities.h"
 
 #include "capture/cpython/exported.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/attributes.h"
 #include "capture/recording/capture_stop.h"
@@ -48,17 +49,61 @@ static size_t places_of(const Recording& recording, PyObject* constant, bool& gu
   return places + in_function;
 }
 
+// Something else stands for each such argument, also where one object is given twice.
+static bool is_known_by_parts(PyObject* object) { return PyTuple_Check(object) || PyMethod_Check(object); }
+
+// An argument that is compared by equality (a device, a size), of a type in which equal objects may be two.
+static const Argument* find_equal_argument(const Argument& argument, PyObject* object) {
+  if (argument.kind == Argument::Kind::immutable && argument.stands.get() == object) return &argument;
+  for (const auto& child : argument.children) {
+    if (const Argument* found = find_equal_argument(*child, object)) return found;
+  }
+  return nullptr;
+}
+
+static bool are_equal_immutables(const Recording& recording, PyObject* a, PyObject* b) {
+  if (Py_TYPE(a) != Py_TYPE(b) || Py_TYPE(a)->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
+      !recording.domain.is_immutable(a) || !recording.domain.is_immutable(b))
+    return false;
+  if (a == b) return true;
+  if (recording.domain.is_symbolic(a) || recording.domain.is_symbolic(b)) return false;
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) drop_error();
+  return equal == 1;
+}
+
+static const Argument* find_argument_by_equality(const Recording& recording, PyObject* object) {
+  for (const auto& root : recording.arguments.roots) {
+    if (const Argument* found = find_equal_argument(*root, object)) return found;
+  }
+  return nullptr;
+}
+
+// Another attempt is given the objects themselves, and compares them by address. True: there is no such one.
+static bool want_arguments_by_identity(Recording& recording, PyObject* a, PyObject* b,
+                                       const Argument* (*find)(const Recording&, PyObject*)) {
+  bool found = false;
+  for (PyObject* object : {a, b}) {
+    const Argument* const argument = find(recording, object);
+    if (argument == nullptr) continue;
+    found = true;
+    recording.arguments.repeated.insert(argument->real);
+  }
+  return !found || stop(recording, BreakCode::kUnguardable,
+                        std::string("the identity of a ") + Py_TYPE(a)->tp_name + " among the arguments");
+}
+
 // One object stays one where it can only have come from one place, or where every place must hold the same
 // object as now.
 bool before_identity(Recording& recording, PyObject* a, PyObject* b) {
-  if (a != b && PyTuple_Check(a) && PyTuple_Check(b) &&
-      (find_argument(recording, a) != nullptr || find_argument(recording, b) != nullptr)) {
-    for (PyObject* tuple : {a, b}) {
-      if (const Argument* argument = find_argument(recording, tuple))
-        recording.arguments.repeated.insert(argument->real);
-    }
-    return stop(recording, BreakCode::kUnguardable, "the identity of a tuple among the arguments");
-  }
+  if (a != b && is_known_by_parts(a) && is_known_by_parts(b) &&
+      !want_arguments_by_identity(recording, a, b, [](const Recording& of, PyObject* object) {
+        return static_cast<const Argument*>(find_argument(of, object));
+      }))
+    return false;
+  if (are_equal_immutables(recording, a, b) &&
+      !want_arguments_by_identity(recording, a, b, find_argument_by_equality))
+    return false;
   if (a != b && PyTuple_Check(a) && PyTuple_Check(b))
     return want_tuple_by_identity(recording, a) && want_tuple_by_identity(recording, b);
   // A symbol stands for a number that may be one that CPython keeps once, or the very object of the other.
@@ -137,32 +182,6 @@ static bool all_inside(PyObject* object, Visit&& visit) {
   if (PyAnySet_Check(object)) return each_item(object, visit);
   return !PyMethod_Check(object) ||
          (visit(PyMethod_GET_FUNCTION(object)) && visit(PyMethod_GET_SELF(object)));
-}
-
-bool before_showing(Recording& recording, PyObject* object) {
-  if (is_constant(object) || recording.domain.is_tensor(object)) return true;
-  if (Argument* argument = find_argument(recording, object);
-      argument != nullptr && !read_argument_whole(recording, *argument))
-    return false;
-  const PyTypeObject* type = Py_TYPE(object);
-  const bool shows_address =
-      (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
-      PyFunction_Check(object) || PyGen_Check(object);
-  if (shows_address && is_of_call(recording, object))
-    return stop(recording, BreakCode::kUnguardable,
-                std::string("the address of a ") + type->tp_name + " is shown");
-  // C code that puts an object into words asks its class how, and names that, or the function that it is.
-  if (!read_class(recording, object)) return false;
-  if (!read_class_names(recording,
-                        PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object)))
-    return false;
-  if (PyFunction_Check(object) && is_pinned(recording, object))
-    read_field(recording, object, &reinterpret_cast<PyFunctionObject*>(object)->func_qualname,
-               "__qualname__");
-  if (Py_EnterRecursiveCall(" while an object is looked at")) return false;
-  const bool shown = all_inside(object, [&](PyObject* inner) { return before_showing(recording, inner); });
-  Py_LeaveRecursiveCall();
-  return shown;
 }
 
 bool before_hash_call(Recording& recording, PyObject* object) {

@@ -12,15 +12,9 @@ namespace stator {
 bool before_identity(Recording& recording, PyObject* a, PyObject* b);
 bool read_identity(Recording& recording, PyObject* object);
 // An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
-// neither be put into words nor hashed.
-bool before_showing(Recording& recording, PyObject* object);
-// By a set or dictionary, and by hash(), whose number the program sees.
+// not be hashed. By a set or dictionary, and by hash(), whose number the program sees.
 bool before_hashing(Recording& recording, PyObject* object);
 bool before_hash_call(Recording& recording, PyObject* object);
-
-inline bool before_formatting(Recording& recording, PyObject* object) {
-  return before_showing(recording, object) && read_deep(recording, object);
-}
 
 }  // namespace stator
 

@@ -151,6 +151,7 @@ bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* 
       PyTuple_SET_ITEM(recording.cached.key.get(), i, Py_NewRef(arguments[i]));
   }
   recording.cached.results = results;
+  recording.cached.called = cache;
   recording.pending.back().kind = PendingResult::cached;
   recording.pause = std::make_unique<PausedCapture>(recording.capture);
   return true;
@@ -159,6 +160,7 @@ bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* 
 bool note_cached_result(Recording& recording, PyObject* result) {
   PyObject* results = recording.cached.results;
   const Ref<> key = std::move(recording.cached.key);
+  recording.cached.answered.push_back(Ref<>::share(recording.cached.called));
   PyObject* entry = key && is_plain_key(key.get()) ? PyDict_GetItemWithError(results, key.get()) : nullptr;
   drop_error();
   if (entry != nullptr && entry != result && cpython::result_in_link(entry, result) == nullptr)

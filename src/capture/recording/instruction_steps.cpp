@@ -219,7 +219,9 @@ bool update_below(const InstructionAt& at) {
 }
 
 bool format_value(const InstructionAt& at) {
-  return before_formatting(at.recording, at.top(has_format_spec(at.argument()) ? 2 : 1));
+  const int conversion = conversion_of(at.argument());
+  const bool as_text = conversion == 0 || conversion == 1;  // none, or `!s`
+  return before_formatting(at.recording, at.top(has_format_spec(at.argument()) ? 2 : 1), as_text);
 }
 
 // The list that is made lies below what comes before it.

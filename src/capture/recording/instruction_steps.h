@@ -12,6 +12,7 @@
 #include "capture/recording/identities.h"
 #include "capture/recording/operands.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/shown_objects.h"
 #include "capture/recording/writes.h"
 
 namespace stator {
@@ -45,7 +46,8 @@ constexpr OperandStep hashed(int operand) { return {&read_hashed, operand}; }
 constexpr OperandStep truth(int operand) { return {&read_truth, operand}; }
 constexpr OperandStep length(int operand) { return {&read_size, operand}; }
 constexpr OperandStep behaviour(int operand) { return {&read_class, operand}; }
-constexpr OperandStep shown(int operand) { return {&before_formatting, operand}; }
+constexpr OperandStep shown(int operand) { return {&before_words, operand}; }
+constexpr OperandStep shown_as_text(int operand) { return {&before_text, operand}; }
 constexpr OperandStep mapping(int operand) { return {&read_mapping, operand}; }
 constexpr OperandStep advances(int operand) { return {&before_advancing, operand}; }
 

@@ -2,6 +2,7 @@
 #include "capture/recording/known_objects.h"
 
 #include "capture/cpython/finalizers.h"
+#include "capture/cpython/interrupts.h"
 #include "capture/cpython/method_wrapper.h"
 #include "capture/recording/argument_reads.h"
 #include "capture/recording/recording.h"
@@ -67,18 +68,39 @@ static bool has_value_of_its_own(PyObject* object) {
          is_of_re(object);
 }
 
+// Such a function lives as long as the module, which is known by itself.
+static bool is_of_module(PyObject* function) {
+  const auto* builtin = reinterpret_cast<PyCFunctionObject*>(function);
+  if (builtin->m_self == nullptr || !PyModule_Check(builtin->m_self)) return false;
+  PyObject* const attributes = PyModule_GetDict(builtin->m_self);
+  return attributes != nullptr && PyDict_GetItemString(attributes, builtin->m_ml->ml_name) == function;
+}
+
+// Without taking part in how long it lives, where it can be watched.
+static void keep_known(Recording& recording, PyObject* object) {
+  Ref<> reference = Ref<>::steal(PyWeakref_NewRef(object, nullptr));
+  if (reference) return recording.guards.add(AliveGuard{object, std::move(reference)}, object);
+  drop_error();
+  recording.guards.keep(object);
+}
+
 // What is read of an object that never changes has no guard but its address: see TupleGuard.
 void hold(Recording& recording, PyObject* object) {
   if (PyTuple_Check(object) && !holds_constants_only(object)) {
     recording.guards.add(TupleGuard(object), object);
   } else if (PyMethod_Check(object) || PyCFunction_Check(object)) {
-    const MethodFields fields = fields_of(object);
-    // Functions of modules and classes live with them.
-    if (*fields.self == nullptr || PyModule_Check(*fields.self)) return recording.guards.keep(object);
+    if (PyCFunction_Check(object) && is_of_module(object)) return recording.guards.keep(object);
     recording.guards.add(MethodGuard(object), object);
   } else if (has_value_of_its_own(object) || recording.domain.is_immutable(object)) {
-    recording.guards.keep(object);
+    keep_known(recording, object);
   }
+}
+
+static void note_class_name(Recording& recording, const PyObject* parent) {
+  auto* const object = const_cast<PyObject*>(parent);
+  if (!PyType_Check(object) || recording.known.class_names.contains(parent)) return;
+  const char* const name = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+  recording.known.class_names.emplace(parent, Ref<>::steal(PyUnicode_FromString(name)));
 }
 
 void pin(Recording& recording, PyObject* object, Origin origin) {
@@ -95,6 +117,7 @@ void pin(Recording& recording, PyObject* object, Origin origin) {
       break;
     }
     const auto above = recording.known.pinned.find(const_cast<PyObject*>(parent));
+    if (i == 0 && above == recording.known.pinned.end()) note_class_name(recording, parent);
     parent = above == recording.known.pinned.end() ? nullptr : above->second.parent;
   }
   if (recording.known.pinned.emplace(object, std::move(origin)).second) hold(recording, object);

@@ -22,6 +22,8 @@ struct KnownObjects {
   std::unordered_set<PyObject*> fresh;
   std::unordered_set<PyObject*> given;  // tracers, their dictionaries, functions
   std::unordered_map<PyObject*, Origin> pinned;
+  // Of classes that are not pinned themselves: such a parent may be gone when guards are put into words.
+  std::unordered_map<const PyObject*, Ref<>> class_names;
   std::vector<Ref<>> kept;      // keeps addresses of fresh objects from being used again
   std::vector<Ref<>> replaced;  // by writes, and may have died then
   ConstantPlaces constants;

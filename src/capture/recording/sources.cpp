@@ -5,6 +5,16 @@
 
 namespace stator {
 
+// A parent may be gone: nothing is asked of it.
+static Ref<> name_of_unpinned(const Recording& recording, PyObject* object, bool is_alive) {
+  const auto noted = recording.known.class_names.find(object);
+  if (noted != recording.known.class_names.end()) return Ref<>::share(noted->second.get());
+  const bool is_class = is_alive && object != nullptr && PyType_Check(object);
+  return Ref<>::steal(PyUnicode_FromString(object == nullptr ? "the caller"
+                                           : is_class ? reinterpret_cast<PyTypeObject*>(object)->tp_name
+                                                      : "<made here>"));
+}
+
 static uint32_t add_source(Recording& recording, PyObject* object, SourceTexts& texts) {
   // The way up to something that has a number, then down again.
   std::vector<PyObject*> way;
@@ -25,10 +35,7 @@ static uint32_t add_source(Recording& recording, PyObject* object, SourceTexts& 
     PyObject* next = way.back();
     const auto found = next != nullptr ? recording.known.pinned.find(next) : recording.known.pinned.end();
     if (found == recording.known.pinned.end()) {
-      const char* name = next == nullptr      ? "the caller"
-                         : PyType_Check(next) ? reinterpret_cast<PyTypeObject*>(next)->tp_name
-                                              : "<made here>";
-      at = texts.add(SourceStep::root, 0, Ref<>::steal(PyUnicode_FromString(name)).get());
+      at = texts.add(SourceStep::root, 0, name_of_unpinned(recording, next, next == object).get());
     } else {
       at = texts.add(found->second.kind, at, found->second.key.get());
     }

@@ -18,6 +18,7 @@
 #include "capture/recording/named_arguments.h"
 #include "capture/recording/random_numbers.h"
 #include "capture/recording/reads.h"
+#include "capture/recording/shown_objects.h"
 #include "capture/recording/warnings.h"
 #include "capture/recording/writes.h"
 
@@ -101,7 +102,7 @@ bool before_in_place_call(Recording& recording, PyObject* left, PyObject* right,
       PyCFunction_Check(function) ? reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name : "";
   const bool adds = std::string_view(name) == "iadd" || std::string_view(name) == "iconcat";
   if (!before_in_place(recording, left, right, adds ? OnList::extends : OnList::rewrites)) return false;
-  if (PyUnicode_Check(left) || PyBytes_Check(left)) return before_formatting(recording, right);
+  if (PyUnicode_Check(left) || PyBytes_Check(left)) return before_words(recording, right);
   // What is relied on of the left one is guarded already where it is written.
   return (recording.journal.find(left) != nullptr || read_deep(recording, left)) &&
          read_deep(recording, right);
@@ -115,9 +116,18 @@ bool before_type_question(Recording& recording, const Arguments& all) {
   return true;
 }
 
+// str(), format() and the special methods that they call; a template may ask for repr() as well.
+bool shows_as_text(PyObject* function, const Arguments& all) {
+  if (function == reinterpret_cast<PyObject*>(&PyUnicode_Type)) return true;
+  const auto name = method_name(function);
+  return name == "__str__" || name == "__format__" ||
+         (name == "format" && !all.empty() && !PyUnicode_Check(all[0]));
+}
+
 // A default dictionary that is asked for a field makes what it misses.
-bool may_be_shown(Recording& recording, PyObject* object) {
-  if (!is_default_dict(object) || is_fresh(recording, object)) return before_showing(recording, object);
+bool may_be_shown(Recording& recording, PyObject* object, bool as_text) {
+  if (!is_default_dict(object) || is_fresh(recording, object))
+    return before_showing(recording, object, as_text);
   return stop(recording, BreakCode::kUnknownFunction, "a defaultdict is formatted");
 }
 
@@ -143,8 +153,9 @@ bool before_table_call(Recording& recording, const NativeCall& known, PyObject* 
         return stop(recording, BreakCode::kUnknownFunction,
                     "str.format() with a field that reads an attribute");
       for (PyObject* object : all) {
-        if (!(known.effect == NativeEffect::shows ? may_be_shown(recording, object)
-                                                  : before_hash_call(recording, object)))
+        if (!(known.effect == NativeEffect::shows
+                  ? may_be_shown(recording, object, shows_as_text(function, all))
+                  : before_hash_call(recording, object)))
           return false;
       }
       return read_arguments(recording, known, all, called);

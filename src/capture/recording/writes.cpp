@@ -41,6 +41,12 @@ bool has_python_method(PyTypeObject* type, const char* name) {
   return found != nullptr && PyFunction_Check(found);
 }
 
+// Of modules: what stands before the dictionary (`__class__`, a property of a class of the program's).
+bool has_setter(PyTypeObject* type, PyObject* name) {
+  PyObject* const found = _PyType_Lookup(type, name);
+  return found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr;
+}
+
 }  // namespace
 
 bool before_write(Recording& recording, PyObject* object, const char* what) {
@@ -153,7 +159,7 @@ bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* nam
 // The write of object.__setattr__ and type.__setattr__.
 bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(owner);
-  if (PyModule_Check(owner)) {
+  if (PyModule_Check(owner) && !has_setter(type, name)) {
     if (!is_known(recording, owner) || value == nullptr)
       return before_write(recording, owner, "an attribute");
     PyObject* dict = PyModule_GetDict(owner);
@@ -172,6 +178,7 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
       return pin_class_attribute(recording, type, on_type, name);
     if (is_fresh(recording, owner))
       return stays_in_region(recording, owner) && (value != nullptr || read_setter(recording, owner, name));
+    if (cpython::is_read_only(on_type)) return true;  // raises
     if (cpython::is_reference(on_type) && is_writable(recording, owner)) {
       // An empty slot cannot be emptied.
       if (!(value != nullptr ? read_object(recording, owner)

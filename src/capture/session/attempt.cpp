@@ -379,11 +379,22 @@ bool CaptureAttempt::lift_inputs() {
   return true;
 }
 
+void CaptureAttempt::note_caches() {
+  std::unordered_map<PyObject*, Py_ssize_t> asked;
+  for (const Ref<>& cache : recording_.cached.answered) asked[cache.get()]++;
+  for (const auto& [cache, hits] : asked) {
+    Ref<> reference = Ref<>::steal(PyWeakref_NewRef(cache, nullptr));
+    if (reference) entry_->caches_.emplace_back(std::move(reference), hits);
+  }
+  drop_error();
+}
+
 bool CaptureAttempt::seal() {
   name_guards(recording_);
   entry_->note_lines(stack_);
   for (const auto& argument : recording_.arguments.roots) argument->forget_call();
   entry_->arguments_ = std::move(recording_.arguments.roots);
+  note_caches();
   return entry_->guards_.seal(domain_, recording_.arguments.tensors) ||
          give_up(BreakCode::kUnguardable, std::string(kChangedMeanwhile));
 }

@@ -56,6 +56,7 @@ class CaptureAttempt {
   bool keeps_finalizers();
   bool lift_inputs();
   bool seal();
+  void note_caches();
   bool compile();
   void note_symbols();
   bool give_up(BreakCode code, std::string detail);

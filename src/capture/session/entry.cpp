@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capture/cpython/cache_counts.h"
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/exported.h"
 #include "capture/cpython/finalizers.h"
@@ -255,6 +256,13 @@ void Entry::gather_inputs(CallValues& values) const {
   for (const Given& given : given_) values.inputs[given.input] = values.tensors[given.tensor];
 }
 
+void Entry::count_cache_hits() const {
+  for (const auto& [reference, hits] : caches_) {
+    const Ref<> cache = Ref<>::share(PyWeakref_GET_OBJECT(reference.get()));
+    cpython::add_cache_hits(cache.get(), hits);
+  }
+}
+
 PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) const {
   gather_inputs(values);
   const PlainScope plain;
@@ -273,6 +281,7 @@ PyObject* Entry::run(const Call& call, CallValues& values, RunFailure& failure) 
     PyObject* const handled = values.made[*handled_behind_].get();
     PyErr_SetHandledException(handled != Py_None ? handled : nullptr);
   }
+  count_cache_hits();
   return snapshot_ ? nullptr : values.made[result_].release();
 }
 

@@ -85,6 +85,7 @@ class Entry {
   // What are_apart found wrong, in words.
   std::string identity_text(const CallValues& values) const;
   void gather_inputs(CallValues& values) const;
+  void count_cache_hits() const;
   void note_lines(UserStack& stack);
   void show_line(LineId line) const;
 
@@ -113,6 +114,7 @@ class Entry {
   Rebuild rebuild_;
   size_t result_ = 0;  // its step
   Effects effects_;
+  std::vector<std::pair<Ref<>, Py_ssize_t>> caches_;  // weak references, and how often each run asks
   std::optional<Snapshot> snapshot_;
   // Arguments that the frame lets go in the middle of the run.
   std::vector<size_t> dropped_;

@@ -4,7 +4,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include "capture/engine/interrupts.h"
+#include "capture/cpython/interrupts.h"
 #include "torch/domain/wrapped_program.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/session.h"
@@ -25,7 +25,7 @@ class RaggedSizes final : public WrappedProgram {
   bool overlaps_as_captured(PyObject* const* inputs) const override {
     if (program().depends_on_overlap() && !program().overlaps_as_captured(inputs)) return false;
     const auto answer = Ref<>::steal(PyObject_Vectorcall(holds_.get(), inputs, inputs_, nullptr));
-    if (!answer) drop_error_but_interrupts();
+    if (!answer) drop_error();
     return answer.get() == Py_True;
   }
 

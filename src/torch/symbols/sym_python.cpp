@@ -348,14 +348,14 @@ static bool is_ragged_node(PyObject* node) {
   if (std::string_view(Py_TYPE(node)->tp_name) != "NestedIntNode") return false;
   const auto type = reinterpret_cast<PyObject*>(Py_TYPE(node));
   const auto module = Ref<>::steal(PyObject_GetAttrString(type, "__module__"));
-  if (!module) PyErr_Clear();
+  if (!module) drop_error();
   return module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), module_name) == 0;
 }
 
 bool is_ragged_size(PyObject* object) {
   if (Py_TYPE(object) != classes().torch_int) return is_ragged_node(object);
   const Ref<> node = Ref<>::steal(PyObject_GenericGetAttr(object, node_name()));
-  if (!node) PyErr_Clear();
+  if (!node) drop_error();
   return node && is_ragged_node(node.get());
 }
 
