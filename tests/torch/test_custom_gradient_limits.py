@@ -152,6 +152,27 @@ def test_compilers_are_given_what_is_self_contained() -> None:
     assert compiled.breaks == []
 
 
+class Told(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        print("backward of", tuple(grad.shape))
+        return grad * 2
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "aot_eager"])
+def test_a_backward_that_prints_does_so_in_each_run(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Compilers are not given it: they would run it once, when they compile."""
+    compiled = stator.compile(lambda x: Told.apply(x).sin(), backend=backend)  # type: ignore[no-untyped-call]
+    for _ in range(3):
+        x = torch.ones(3, requires_grad=True)
+        compiled(x).sum().backward()
+        assert capsys.readouterr().out == "backward of (3,)\n"
+
+
 def test_functions_are_not_kept_alive() -> None:
     class Gone(Function):
         @staticmethod
