@@ -211,6 +211,13 @@ class FrozenWithEnd(frozenset[int]):
         self.died.append(1)
 
 
+class TupleWithEnd(tuple[int, ...]):
+    died: list[int] = []  # noqa: RUF012
+
+    def __del__(self) -> None:
+        self.died.append(1)
+
+
 class TextWithEnd(str):
     died: list[int] = []  # noqa: RUF012
 
@@ -232,13 +239,13 @@ def dies(make: Callable[[], Any], died: list[int]) -> list[int]:
         died.clear()
         value = make()
         looked_at(value)
-        repr(iter(value)) if isinstance(value, (str, frozenset)) else None
+        repr(iter(value)) if isinstance(value, (str, frozenset, tuple)) else None
         del value
         counts.append(len(died))
     return counts
 
 
-@pytest.mark.parametrize("kind", [Slotted, FrozenWithEnd, TextWithEnd])
+@pytest.mark.parametrize("kind", [Slotted, FrozenWithEnd, TextWithEnd, TupleWithEnd])
 def test_objects_die_where_they_die_plainly(kind: Any) -> None:
     assert captured(lambda: dies(kind, kind.died)) == [[1, 1, 1, 1]] * 4
 
@@ -252,6 +259,17 @@ def test_builtin_functions_die() -> None:
         return [*found, reference() is None]
 
     assert captured(program) == [[True, False, True]] * 4
+
+
+def test_code_dies_with_its_function() -> None:
+    def program() -> list[bool]:
+        function = eval("lambda: 1")
+        reference = weakref.ref(function.__code__)
+        found = reference() is function.__code__
+        del function
+        return [found, reference() is None]
+
+    assert captured(program) == [[True, True]] * 4
 
 
 class Part:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 from mutation_class_rules import instance_changes
 from mutation_rules import RULES
 from mutation_slots import Change, slot
+
+import torch
 
 DEPTH = 7
 
@@ -106,6 +109,22 @@ def _children(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         for name, child in (getattr(value, "__dict__", None) or {}).items():
             if not name.startswith("__"):
                 yield f"vars({path})[{name!r}]", child
+
+
+def shadowed_methods(program: str, options: list[Change]) -> list[Change]:
+    """Attributes of tensors under the names that the program reads of them: methods, which they hide."""
+    mark = ".scale = 2.0"  # of each tensor that was reached
+    paths = [change.text.removesuffix(mark) for change in options if change.text.endswith(mark)]
+    names = {name for name in re.findall(r"\.(\w+)", program) if hasattr(torch.Tensor, name)}
+    return [
+        Change(assignment, "tensor method hidden")
+        for path in paths
+        for name in sorted(names)
+        for assignment in (
+            f"{path}.{name} = lambda *given, **named: 5",
+            f"vars({path})[{name!r}] = torch.ones(3)",
+        )
+    ]
 
 
 SETTINGS = """

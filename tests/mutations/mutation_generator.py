@@ -12,7 +12,7 @@ import mutation_places
 import mutation_readers
 from comparison import Drained, difference
 from mutation_cases import Case, Twin, code_of, eager, restore_settings
-from mutation_changes import changes, setting_changes, size_changes
+from mutation_changes import changes, setting_changes, shadowed_methods, size_changes
 from mutation_classes import CLASSES, definitions
 from mutation_data import PRELUDE, Data, Grammar
 from mutation_slots import Change
@@ -104,6 +104,7 @@ def cases(rng: random.Random, only: str = "") -> Iterator[Case]:
         for name in sorted(vars(builtins))
         if re.search(rf"\b{name}\(", text) and name.islower()
     ]
+    options += shadowed_methods(text, options)
     if rng.random() < 0.03 or family == "setting":
         options = setting_changes() + (options if rng.random() < 0.3 else [])
     if family == "size":
@@ -118,8 +119,9 @@ def cases(rng: random.Random, only: str = "") -> Iterator[Case]:
     for _ in range(CHANGE_TRIES):
         if not kinds or (visible >= VISIBLE and invisible >= INVISIBLE):
             break
-        prefers_tensors = "tensor" in kinds and "torch" in family and rng.random() < 0.5
-        kind = "tensor" if prefers_tensors else rng.choice(list(kinds))
+        of_tensors = [kind for kind in ("tensor", "tensor method hidden") if kind in kinds]
+        prefers_tensors = bool(of_tensors) and "torch" in family and rng.random() < 0.5
+        kind = rng.choice(of_tensors if prefers_tensors else list(kinds))
         change = kinds[kind].pop(rng.randrange(len(kinds[kind])))
         if not kinds[kind]:
             del kinds[kind]

@@ -146,10 +146,10 @@ bool holds_frames(PyObject* value) {
          (PyExceptionInstance_Check(value) && Ref<>::steal(PyException_GetTraceback(value)));
 }
 
-// All that instances hold is in slots and a dictionary.
-bool has_attributes_only(PyTypeObject* type) {
-  while (type != &PyBaseObject_Type && cpython::is_python_class(type)) type = type->tp_base;
-  return type == &PyBaseObject_Type;
+// All that instances hold is in slots and a dictionary, or guarded at once with the object: items of tuples.
+bool is_guarded_by_parts(PyTypeObject* type) {
+  while (cpython::is_python_class(type)) type = type->tp_base;
+  return type == &PyBaseObject_Type || type == &PyTuple_Type;
 }
 
 // The capture shall not take part in how long the object lives.
@@ -159,7 +159,7 @@ void watch(Argument& argument) {
   argument.watched = Argument::Watched::itself;
   if (argument.kept) return;
   drop_error();
-  if (Py_TYPE(value) != &PyBaseObject_Type && has_attributes_only(Py_TYPE(value))) {
+  if (cpython::is_python_class(Py_TYPE(value)) && is_guarded_by_parts(Py_TYPE(value))) {
     argument.watched = Argument::Watched::its_class;
     argument.kept = Ref<>::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value)), nullptr));
     if (argument.kept) return;

@@ -240,9 +240,10 @@ static bool read_function_attribute(Recording& recording, PyObject* object, PyOb
   if (is("__qualname__")) read_field(recording, object, &function->func_qualname, "__qualname__");
   if (is("__module__")) read_field(recording, object, &function->func_module, "__module__");
   if (is("__doc__")) read_field(recording, object, &function->func_doc, "__doc__");
-  for (PyObject* tuple : {is("__closure__") ? function->func_closure : nullptr,
-                          is("__defaults__") ? function->func_defaults : nullptr}) {
-    if (tuple != nullptr) pin(recording, tuple, {Origin::attribute, object, Ref<>::share(name)});
+  for (PyObject* part : {is("__closure__") ? function->func_closure : nullptr,
+                         is("__defaults__") ? function->func_defaults : nullptr,
+                         is("__code__") ? function->func_code : nullptr}) {
+    if (part != nullptr) pin(recording, part, {Origin::attribute, object, Ref<>::share(name)});
   }
   return read_instance_attribute(recording, object, name);
 }
