@@ -78,7 +78,7 @@ std::optional<shape::Size> read_integer(Session& session, const OperatorInfo& in
                                         const at::Tensor& tensor) {
   const auto range = range_of(tensor.scalar_type());
   const bool is_item = info.name == "aten::item" || info.name == "aten::_local_scalar_dense";
-  if (!range || !is_item || !(session.reads_integers || captures_scalars(session))) return std::nullopt;
+  if (!range || !is_item || !captures_scalars(session)) return std::nullopt;
   const auto number = integer_of_run(session, *range);
   if (!number) return std::nullopt;
   session.record_modes();
