@@ -119,8 +119,9 @@ bool take_pending(Recording& recording, PyObject** sp) {
     if ((recording.has_symbols || recording.capture.has_symbols()) && result != nullptr)
       see_symbols(recording, result);
     if (kind == PendingResult::cached) return note_cached_result(recording, result);
+    // Sizes are a tuple of their own, of the call's symbols.
     if (kind == PendingResult::shown && result != nullptr && !recording.domain.is_tensor(result) &&
-        !never_changes(recording, result))
+        !PyTuple_Check(result) && !never_changes(recording, result))
       return true;
     note_result(recording, result, kind == PendingResult::made || is_held_by(giver.get(), result));
     return !recording.stopped.happened();
