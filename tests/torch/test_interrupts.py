@@ -143,7 +143,7 @@ def without_strangers() -> Iterator[None]:
     """Without Python code that nobody calls and that swallows interrupts, or does not bear them.
 
     Up to 3.12 logging takes locks in Python code: an interrupt behind that leaves them taken for good.
-    CPython drops what is raised in the collector's callbacks (hypothesis has one), and in those of weak references.
+    CPython drops what is raised in callbacks of the collector (hypothesis has one) and of weak references.
     """
     logging.disable()
     stator.compile(program, backend="eager")(torch.ones(4), World())  # each logger knows it then

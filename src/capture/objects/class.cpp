@@ -131,8 +131,9 @@ bool describe_class(Description& description, size_t step, PyObject* object) {
     return true;
   }
   if (!description.recording.guards.has<TypeGuard>(type)) return description.refuse(object);
-  description.begin(
-      step, [held = HeldClass(description.recording.guards, type)](const Rebuild::Given&) { return held.get(); });
+  description.begin(step, [held = HeldClass(description.recording.guards, type)](const Rebuild::Given&) {
+    return held.get();
+  });
   return true;
 }
 

@@ -18,8 +18,7 @@ static bool describe_slice(Description& description, size_t step, PyObject* obje
     if (!description.add_part(parts, bound)) return false;
   }
   description.make_whole(step, [parts = std::move(parts)](const Description::Values& values) {
-    return Ref<>::steal(
-        PySlice_New(values[parts[0]].get(), values[parts[1]].get(), values[parts[2]].get()));
+    return Ref<>::steal(PySlice_New(values[parts[0]].get(), values[parts[1]].get(), values[parts[2]].get()));
   });
   return true;
 }
