@@ -10,7 +10,6 @@ os.environ.setdefault("STATOR_VERIFY", "1")
 # Kernels are compiled by the tests, not found on disk.
 os.environ.setdefault("STATOR_CACHE", "0")
 
-NO_META = "torch 2.11 has no meta function for this operator: the capture breaks there"
 BY_SIZE = "torch 2.11 asks for the size as a number: one capture for each"
 BY_FLOAT = "torch 2.11's AOT autograd wants this float as a number: one capture for each"
 NO_PARTS = "torch 2.11's AOT autograd splits an empty dimension into no parts, eager code into one"
@@ -18,7 +17,6 @@ BEFORE_2_12 = {
     "test_views[split-aot_eager]": NO_PARTS,
     "test_views[split by half-aot_eager]": NO_PARTS,
     "test_a_changing_batch_is_captured_twice[matmul]": BY_SIZE,
-    "test_distribution[gamma]": NO_META,
     **{
         f"test_floats_that_aot_autograd_makes_tensors_of[{name}]": BY_FLOAT
         for name in ("product", "quotient", "cosine")

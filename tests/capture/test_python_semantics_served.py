@@ -452,3 +452,37 @@ def test_addresses_in_words(kind: str, words: str) -> None:
         value, text = compiled()
         others.append(value)
         assert text == put(value)
+
+
+class Named:
+    def get(self) -> int:
+        return 1
+
+
+def named() -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    "held",
+    [{"a": Named().get}, {"a": named}, [Named().get], (named, 1)],
+    ids=["method in dict", "function in dict", "method in list", "function in tuple"],
+)
+def test_names_of_functions_in_texts_of_containers(held: Any) -> None:
+    """Found by mutations (seed 30001): repr() of a container told an older name of a function in it."""
+
+    def program() -> str:
+        return repr(held)
+
+    compiled = capture.Compiled(program)
+    functions = [Named.get, named]
+    names = [function.__qualname__ for function in functions]
+    try:
+        for number in range(3):
+            for _ in range(2):
+                assert compiled() == program()
+            for function in functions:
+                function.__qualname__ = f"renamed_{number}"
+    finally:
+        for function, name in zip(functions, names, strict=True):
+            function.__qualname__ = name

@@ -75,9 +75,15 @@ bool before_showing(Recording& recording, PyObject* object, bool as_text) {
   if (!read_class(recording, object)) return false;
   if (!read_class_names(recording, PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : type))
     return false;
-  if (PyFunction_Check(object) && is_pinned(recording, object))
-    read_field(recording, object, &reinterpret_cast<PyFunctionObject*>(object)->func_qualname,
-               "__qualname__");
+  if (PyFunction_Check(object)) {
+    if (is_pinned(recording, object)) {
+      read_field(recording, object, &reinterpret_cast<PyFunctionObject*>(object)->func_qualname,
+                 "__qualname__");
+    } else if (!is_of_call(recording, object)) {
+      return stop(recording, BreakCode::kUnguardable,
+                  "the name of a function is shown that no guard reaches");
+    }
+  }
   if (PyCFunction_Check(object) || cpython::is_method_wrapper(object))
     return before_showing_bound(recording, object);
   switch (as_text ? shown_by_str(type) : shown_by_repr(type)) {
