@@ -141,7 +141,8 @@ def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         losses = seeded(lambda: step(compiled, model, inputs)), seeded(lambda: step(twin, twin, inputs))
         largest = max(largest, gap(*losses), apart(model, twin))
     row = {"gap": largest, "two_steps_s": time.perf_counter() - begin}
-    if largest > TOLERANCE:
+    draws = not torch.equal(torch.get_rng_state(), seeded(torch.get_rng_state))
+    if largest > TOLERANCE and not draws:  # float64 would draw other numbers
         digits = tree_map_only(
             torch.Tensor, lambda t: t.double() if t.is_floating_point() else t, copy.deepcopy(inputs)
         )

@@ -10,15 +10,15 @@ Where eager code raises, an error is all that is asked for.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import seeded_programs
 
 import torch
 from torch import Tensor
@@ -117,26 +117,5 @@ def difference(seed: int, backend: Any) -> str | None:
     return None
 
 
-def main() -> int:
-    import stator
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--programs", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--backend", default="aot_eager")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    differing = 0
-    for seed in range(options.seed, options.seed + options.programs):
-        found = difference(seed, options.backend)
-        stator.reset()
-        if found:
-            differing += 1
-            print(found, flush=True)
-    print(f"{options.programs} programs, {differing} different")
-    return int(differing > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(seeded_programs.run(__doc__, difference))

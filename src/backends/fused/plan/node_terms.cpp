@@ -79,6 +79,10 @@ std::vector<int64_t> NodeTerms::ints(std::string_view name) const {
 
 ir::DType NodeTerms::result_dtype() const { return graph_.value(node_.first_output).dtype; }
 
+bool NodeTerms::is_on_cuda() const {
+  return graph_.value(node_.first_output).device.type == ir::DeviceType::kCuda;
+}
+
 Type NodeTerms::result() const {
   const auto type = arithmetic_type(result_dtype());
   if (!type) throw NotFused{};

@@ -34,6 +34,7 @@ class NodeTerms {
   std::vector<int64_t> ints(std::string_view name) const;  // a number is a list of one
 
   ir::DType result_dtype() const;
+  bool is_on_cuda() const;
   Type result() const;  // what the result is computed in
 
   // A tensor or a number, in the given type. What has the result's element type is taken before it is

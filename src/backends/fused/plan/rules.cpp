@@ -20,26 +20,26 @@ Type float_result(NodeTerms& n) {
 TermId self(NodeTerms& n) { return n.operand("self", n.result()); }
 TermId float_self(NodeTerms& n) { return n.operand("self", float_result(n)); }
 
-// An operand as TensorIterator hands it to a kernel: a number and a wider tensor are rounded to the result's
-// type.
+// An operand as TensorIterator hands it to a kernel of a sum or product: a wider tensor is rounded to the
+// result's type, and so is a number, but not on CUDA.
 TermId common(NodeTerms& n, const char* name) {
   const TermId term = n.operand(name, n.result());
-  if (n.is_tensor(name) && n.dtype(name) == n.result_dtype()) return term;
+  if (n.is_tensor(name) ? n.dtype(name) == n.result_dtype() : n.is_on_cuda()) return term;
   return n.rounded(term, n.result_dtype());
 }
-// The same, but for kernels that read a second operand of one element as what it was before.
+// The same, but for kernels of the CPU that read a second operand of one element as what it was before; those
+// of CUDA do so with numbers.
 TermId common_or_original(NodeTerms& n, const char* name) {
-  return n.is_single(name) ? n.operand(name, n.result()) : common(n, name);
+  const bool is_original = n.is_on_cuda() ? !n.is_tensor(name) : n.is_single(name);
+  return is_original ? n.operand(name, n.result()) : common(n, name);
 }
 
-// -- Arithmetic ---------------------------------------------------------------------------------------------
-
-// A single element is rounded once more when it has been multiplied.
+// On the CPU a single element is rounded once more when it has been multiplied.
 TermId scaled_other(NodeTerms& n, const char* name) {
   const TermId other = common(n, name);
   if (!n.has("alpha") || n.real("alpha", 1) == 1) return other;
   const TermId product = n.mul(other, n.operand("alpha", n.result()));
-  return n.is_single(name) ? n.rounded(product, n.result_dtype()) : product;
+  return n.is_single(name) && !n.is_on_cuda() ? n.rounded(product, n.result_dtype()) : product;
 }
 TermId add(NodeTerms& n) { return n.add(common(n, "self"), scaled_other(n, "other")); }
 TermId sub(NodeTerms& n) {

@@ -220,6 +220,10 @@ DType Call::result_dtype(size_t i) const {
   return graph_.value(ir::Graph::outputs(node_)[static_cast<uint32_t>(i)]).dtype;
 }
 
+bool Call::is_on_cuda() const {
+  return graph_.value(ir::Graph::outputs(node_)[0]).device.type == ir::DeviceType::kCuda;
+}
+
 Dims Call::result_dims(size_t i) const {
   return numbers(graph_.sizes(ir::Graph::outputs(node_)[static_cast<uint32_t>(i)]));
 }

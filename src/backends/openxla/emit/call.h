@@ -47,6 +47,7 @@ class Call {
   size_t outputs() const { return node_.output_count; }
   bool wanted(size_t i) const;  // the result is a tensor
   DType result_dtype(size_t i = 0) const;
+  bool is_on_cuda() const;
   Dims result_dims(size_t i = 0) const;
   Dims strides_of(std::string_view name) const;  // as the graph records them; empty if it does not
   int64_t offset_of(std::string_view name) const;

@@ -17,7 +17,8 @@ inline Tensor wide_self(const Call& c) { return wide(c, self(c)); }
 // are rounded to; 16-bit floats are then computed in 32 bits.
 Tensor common(const Call& c, std::string_view name);
 
-// The same, but for kernels that read a second operand of one element as what it was before.
+// The same, but for kernels of products: those of the CPU read a second operand of one element as what it was
+// before, those of CUDA a number.
 Tensor common_or_original(const Call& c, std::string_view name);
 
 inline std::pair<Tensor, Tensor> common_operands(const Call& c) {

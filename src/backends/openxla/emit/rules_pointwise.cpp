@@ -20,7 +20,7 @@ Tensor common(const Call& c, std::string_view name) {
 }
 
 Tensor common_or_original(const Call& c, std::string_view name) {
-  if (c.is_tensor(name) && c.tensor(name).count() != 1) return common(c, name);
+  if (c.is_tensor(name) && (c.is_on_cuda() || c.tensor(name).count() != 1)) return common(c, name);
   return c.operand(name, accumulation_type(c.result_dtype()), c.result_dims());
 }
 
@@ -54,16 +54,22 @@ Outputs apply_logical(const Call& c, std::string_view op) {
                      c.operand("other", DType::kBool, c.result_dims()))};
 }
 
-// A number, or the only element of a tensor, is rounded once more when it has been multiplied.
+// CUDA's kernels of sums compute with a number as it is.
+static Tensor summand(const Call& c, std::string_view name) {
+  return c.is_on_cuda() ? common_or_original(c, name) : common(c, name);
+}
+
+// On the CPU a number, or the only element of a tensor, is rounded once more when it has been multiplied.
 static Tensor times_alpha(const Call& c, const Tensor& x, std::string_view name) {
   if (!c.has("alpha") || (!c.is_tensor("alpha") && c.real("alpha") == 1)) return x;
   const Tensor product = c.b.mul(x, c.operand("alpha", x.dtype, x.dims));
-  if (x.dtype == c.result_dtype() || (c.is_tensor(name) && c.tensor(name).count() != 1)) return product;
+  const bool is_single = !c.is_tensor(name) || c.tensor(name).count() == 1;
+  if (x.dtype == c.result_dtype() || c.is_on_cuda() || !is_single) return product;
   return c.b.convert(c.b.barrier(c.b.convert(product, c.result_dtype())), x.dtype);
 }
 
 static Outputs plus_scaled(const Call& c, std::string_view op) {
-  const auto [a, d] = common_operands(c);
+  const Tensor a = summand(c, "self"), d = summand(c, "other");
   if (a.dtype == DType::kBool) return {c.b.either(a, d)};
   return {c.b.binary(op, a, times_alpha(c, d, "other"))};
 }
@@ -72,7 +78,7 @@ Outputs add(const Call& c) { return plus_scaled(c, "add"); }
 Outputs sub(const Call& c) { return plus_scaled(c, "subtract"); }
 
 Outputs rsub(const Call& c) {
-  const auto [a, d] = common_operands(c);
+  const Tensor a = summand(c, "self"), d = summand(c, "other");
   return {c.b.sub(d, times_alpha(c, a, "self"))};
 }
 
