@@ -8,10 +8,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from stator._capture import call_with_attributes
 from stator.backends import reproduction, tracing_context
 from stator.backends.error_classes import raised_as
 from stator.backends.progress import told_on_terminal
@@ -91,9 +92,11 @@ def compile_graph(
     from stator.backends import aot_settings, undefined_gradients  # import torch
 
     def compile_part(part: Any, given: list[Any]) -> Any:
-        as_torch_compiles = tracing_context.around(part, overlapping)
-        with as_torch_compiles, aot_settings.around(part), undefined_gradients.left_out():
-            return backend(part, given)
+        def call_backend() -> Any:
+            with aot_settings.around(part), undefined_gradients.left_out():
+                return backend(part, given)
+
+        return tracing_context.call(part, overlapping, call_backend)
 
     compile_parts: Any = compile_part
     if data_parallel is not None and not overlapping and not traits_of(backend).reads_values:
@@ -106,8 +109,8 @@ def compile_graph(
         elif symbols is not None:
             examples = _symbolic_examples(module)
         start = time.perf_counter()
-        with _compiling, context(), _as_dynamo_calls(), told_on_terminal(_task(backend, module)):
-            compiled = compile_parts(module, examples)
+        with _compiling, context(), told_on_terminal(_task(backend, module)):
+            compiled = _as_dynamo_calls(lambda: compile_parts(module, examples))
         module.meta[BACKEND_SECONDS] = time.perf_counter() - start
         if not callable(compiled):
             raise TypeError(f"the backend returned {type(compiled).__name__}, not a callable")
@@ -178,21 +181,28 @@ def _task(backend: Callable[..., Any], module: Any) -> str:
 _compilations = itertools.count()
 
 
-@contextlib.contextmanager
-def _as_dynamo_calls() -> Iterator[None]:
+def _as_dynamo_calls(function: Callable[[], Any]) -> Any:
     """What backends and programs find around a compilation by TorchDynamo: its number, their callbacks."""
-    with contextlib.ExitStack() as entered:
-        guards = sys.modules.get("torch._guards")
-        if guards is not None and guards.CompileContext.try_get() is None:
-            number = guards.CompileId(frame_id=next(_compilations), frame_compile_id=0)
-            entered.enter_context(guards.compile_context(guards.CompileContext(number)))
-        callback = sys.modules.get("torch._dynamo.callback")
-        if callback is not None:
-            handler, trigger = callback.callback_handler, callback.CallbackTrigger.DYNAMO
-            if handler.start_callbacks or handler.end_callbacks:
-                number = guards.CompileContext.current_compile_id() if guards is not None else None
-                entered.enter_context(handler.install_callbacks(trigger, str(number)))
-        yield
+    guards = sys.modules.get("torch._guards")
+    if guards is None or guards.CompileContext.try_get() is not None:
+        return _between_callbacks(function)
+    number = guards.CompileId(frame_id=next(_compilations), frame_compile_id=0)
+    # Not `guards.compile_context`: an interrupt in its Python code would leave the number there for good.
+    context = {"compile_context": guards.CompileContext(number)}
+    return call_with_attributes(guards._TLS, context, _between_callbacks, function)
+
+
+def _between_callbacks(function: Callable[[], Any]) -> Any:
+    callback = sys.modules.get("torch._dynamo.callback")
+    if callback is None:
+        return function()
+    handler, trigger = callback.callback_handler, callback.CallbackTrigger.DYNAMO
+    if not handler.start_callbacks and not handler.end_callbacks:
+        return function()
+    guards = sys.modules.get("torch._guards")
+    number = guards.CompileContext.current_compile_id() if guards is not None else None
+    with handler.install_callbacks(trigger, str(number)):
+        return function()
 
 
 def _count(module: Any) -> None:

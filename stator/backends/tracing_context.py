@@ -4,29 +4,30 @@ torch.fx keeps operators without readers that draw random numbers unless there i
 would draw those of its forward once more.
 """
 
-import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from stator._capture import call_with_attributes
 
-@contextlib.contextmanager
-def around(module: Any, overlapping: bool) -> Iterator[None]:
+
+def call(module: Any, overlapping: bool, function: Callable[[], Any]) -> Any:
     """`overlapping`: the graph's own fake tensors, whose memory is not shared, are not what is compiled."""
     guards = sys.modules.get("torch._guards")
     fakes = module.meta.get("stator_fakes")
     if guards is None or fakes is None:
-        yield
-        return
+        return function()
     context = _context_class()(_mode_of_constant_sizes if overlapping else lambda: fakes.mode)
     if not overlapping:
         fakes.make_ragged()
-    with guards.tracing(context):
-        try:
-            yield
-        finally:
-            context.make_mode = None
+    try:
+        # Not `guards.tracing`: an interrupt in its Python code would leave the context there for good.
+        return call_with_attributes(guards._TLS, {"tracing_context": context}, function)
+    finally:
+        context.make_mode = None
+        if context.fake_mode is not None and context.fake_mode.shape_env is not None:
+            context.fake_mode.shape_env.cleanup()
 
 
 def _mode_of_constant_sizes() -> Any:

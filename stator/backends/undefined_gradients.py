@@ -8,7 +8,6 @@ So a backward without them is derived from the traced one, for each set of them 
 
 import copy
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -17,13 +16,14 @@ import torch
 from stator._torch import undefined_gradients, watch_gradients
 from torch import fx
 
-_prepared: "weakref.WeakSet[type]" = weakref.WeakSet()
+# A mark in the class, not a set of weak references: an interrupt in their callbacks would be lost.
+_PREPARED = "_stator_prepared"
 
 
 @contextmanager
 def left_out() -> Iterator[None]:
     """Graphs that AOT autograd compiles in here do so."""
-    before = weakref.WeakSet(torch.autograd.Function.__subclasses__())
+    before = set(torch.autograd.Function.__subclasses__())
     yield
     if "torch._functorch.aot_autograd" in sys.modules:
         for each in torch.autograd.Function.__subclasses__():
@@ -40,12 +40,12 @@ class _Undefined:
 
 def _prepare(function: Any) -> None:
     """A class of AOT autograd, whose `forward` and `backward` run a compiled graph."""
-    if function in _prepared or function.maybe_subclass_metadata is not None:
+    if _PREPARED in vars(function) or function.maybe_subclass_metadata is not None:
         return
     parts = _Parts(function)
     if parts.traced() is None:
         return
-    _prepared.add(function)
+    setattr(function, _PREPARED, True)
     forward, backward, run_compiled = function.forward, function.backward, function._backward_impl
 
     def watched_forward(ctx: Any, *inputs: Any) -> Any:

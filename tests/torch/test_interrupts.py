@@ -8,6 +8,7 @@ import itertools
 import logging
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -89,6 +90,7 @@ class Interrupter:
 
     def __init__(self) -> None:
         self.raised = 0
+        self.dropped = 0  # by CPython, in a finalizer or callback of others
         self.kind: type[BaseException] = KeyboardInterrupt
 
     def __call__(self, *_: Any) -> None:
@@ -97,7 +99,7 @@ class Interrupter:
 
     def call(self, function: Any, after: float, *arguments: Any) -> Any:
         """The result; None: it was interrupted, by nothing but what was raised meanwhile, once."""
-        result, before = None, self.raised
+        result, before = None, self.raised - self.dropped
         arrived: BaseException | None = None
         try:
             try:
@@ -107,17 +109,27 @@ class Interrupter:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except self.kind as error:
             arrived = error
-        assert self.raised == before + (arrived is not None)
+        assert self.raised - self.dropped == before + (arrived is not None)
         assert arrived is None or arrived.args == (self.raised,)
         return result if arrived is None else None
+
+    def note_dropped(self, unraisable: Any) -> None:
+        """What CPython prints and goes on: that is Stator's fault where the code is Stator's."""
+        module = getattr(unraisable.object, "__module__", None) or "stator"
+        if isinstance(unraisable.exc_value, self.kind) and not module.startswith("stator"):
+            self.dropped += 1
+        else:
+            sys.__unraisablehook__(unraisable)
 
 
 @pytest.fixture
 def interrupter() -> Iterator[Interrupter]:
     found = Interrupter()
-    before = signal.signal(signal.SIGALRM, found)
+    before, hook = signal.signal(signal.SIGALRM, found), sys.unraisablehook
+    sys.unraisablehook = found.note_dropped
     yield found
     signal.signal(signal.SIGALRM, before)
+    sys.unraisablehook = hook
 
 
 def test_the_program_stays_whole(interrupter: Interrupter) -> None:
@@ -143,14 +155,19 @@ def without_strangers() -> Iterator[None]:
     """Without Python code that nobody calls and that swallows interrupts, or does not bear them.
 
     Up to 3.12 logging takes locks in Python code: an interrupt behind that leaves them taken for good.
-    CPython drops what is raised in callbacks of the collector (hypothesis has one) and of weak references.
+    CPython drops what is raised in callbacks of the collector (hypothesis has one) and of weak references
+    (TorchDynamo, once it was used, has one of each module, so of each graph).
     """
     logging.disable()
     stator.compile(program, backend="eager")(torch.ones(4), World())  # each logger knows it then
     gc.collect()
     callbacks = list(gc.callbacks)
     gc.callbacks.clear()
-    yield
+    tracker = getattr(sys.modules.get("torch._dynamo.mutation_guard"), "GenerationTracker", None)
+    with pytest.MonkeyPatch.context() as patch:
+        if tracker is not None:
+            patch.setattr(tracker, "tag", lambda module: None)
+        yield
     gc.callbacks[:] = callbacks
     logging.disable(logging.NOTSET)
 
@@ -186,7 +203,7 @@ def test_each_one_arrives_once(interrupter: Interrupter, form: str, kind: type[B
         # Between two operators of a Python backend's function, some of a segment's writes have happened.
         assert form == "eager" or world.is_whole()
         assert result is None or torch.equal(result, expected)
-    assert interrupter.raised > 100
+    assert interrupter.raised > 100 > 20 * interrupter.dropped
     for _ in range(3):
         assert torch.equal(run(x, World()), expected)
 

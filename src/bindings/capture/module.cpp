@@ -3,6 +3,7 @@
 #include "bindings/capture/function_wrapper.h"
 #include "bindings/capture/interpreted.h"
 #include "bindings/capture/marked.h"
+#include "bindings/capture/scoped_attributes.h"
 #include "bindings/capture/stance.h"
 #include "capture/cpython/ref.h"
 #include "capture/engine/engine.h"
@@ -125,7 +126,7 @@ PyMODINIT_FUNC PyInit__capture() {
   if (!module || !stator::Engine::get().start() || !stator::make_gadgets() ||
       !stator::add_function_wrapper(module.get()) || !stator::add_interpreted(module.get()) ||
       !stator::add_stance(module.get()) || !stator::add_marked(module.get()) ||
-      !stator::add_compiled(module.get()))
+      !stator::add_scoped_attributes(module.get()) || !stator::add_compiled(module.get()))
     return nullptr;
   return module.release();
 }
