@@ -238,6 +238,9 @@ def _past_hooks(compiled: Any, module: Any) -> Any:
     is_module = compiled is module and not (module._forward_hooks or module._forward_pre_hooks)
     if not is_module and not (isinstance(compiled, MethodType) and compiled == module.forward):
         return compiled
+    from stator.backends import checkpointed_regions  # imports torch
+
+    module = checkpointed_regions.drawing_once(module)
     if hasattr(module, "real_recompile"):
         module.real_recompile()
     return module.forward

@@ -320,6 +320,47 @@ def test_loops_and_regions(function: Callable[..., Any], backend: str) -> None:
     assert bool(bodies) is (function is not cumulated)
 
 
+def drawing(x: torch.Tensor, **settings: Any) -> torch.Tensor:
+    def inner(a: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(LINEAR(a), 0.5).sin()
+
+    def outer(a: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = checkpoint(inner, a * torch.rand_like(a), use_reentrant=False)
+        return nn.functional.dropout(result, 0.3).exp()
+
+    result: torch.Tensor = checkpoint(outer, x, use_reentrant=False, **settings)
+    return result * torch.rand_like(x)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "a wrapper of eager", "native"])
+@pytest.mark.parametrize("settings", [{}, {"early_stop": False}])
+def test_regions_draw_once(backend: str, settings: dict[str, Any]) -> None:
+    """The backward computes with the numbers of the forward, and leaves the generator as in eager code."""
+    kept = []
+
+    def wrapper(graph: fx.GraphModule, examples: Any) -> Any:
+        kept.append(graph)
+        return graph.forward
+
+    chosen: Any = wrapper if backend.startswith("a ") else backend
+    compiled = stator.compile(drawing, backend=chosen, fullgraph=backend != "native")
+    for given in INPUTS:
+        x = given.clone().requires_grad_()
+        found = []
+        for function in (drawing, compiled, compiled):
+            torch.manual_seed(0)
+            LINEAR.zero_grad()
+            result = function(x, **settings)
+            x.grad = None
+            result.sum().backward()
+            assert x.grad is not None and LINEAR.weight.grad is not None
+            found.append([result.detach(), x.grad, LINEAR.weight.grad.clone(), torch.rand(2)])
+        torch.testing.assert_close(found[1], found[0])
+        torch.testing.assert_close(found[2], found[0])
+    for graph in kept:
+        assert "tag_activation_checkpoint" in graph.code
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_gradients_of_regions(backend: str, reentrant: bool) -> None:
