@@ -45,6 +45,7 @@ bool Layout::fits(const at::Tensor& tensor, const shape::Bindings& bindings) con
                          wanted_strides = strides_.in(bindings, strides);
   const c10::IntArrayRef real_sizes = tensor.sizes(), real_strides = tensor.strides();
   if (tensor.scalar_type() != dtype_ || !real_sizes.equals(wanted_sizes)) return false;
+  if (tensor._is_zerotensor()) return false;  // it has no memory
   for (size_t d = 0; d < real_sizes.size(); ++d) {
     if (real_strides[d] != wanted_strides[d] && real_sizes[d] != 1) return false;
   }

@@ -53,7 +53,7 @@ bool lies_as(const at::Tensor& tensor, const Border& border) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] != 1 && strides[i] != border.strides[i]) return false;
   }
-  return !tensor.is_conj() && !tensor.is_neg();
+  return !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor();
 }
 
 // What a capsule describes; the memory is the caller's, who holds it during the run. Handed and who takes the
