@@ -28,6 +28,8 @@ void UserLines::place(LineId id, StringId file, int32_t line, StringId function)
   placed = {file, function, line, placed.caller};
 }
 
+void UserLines::place_as(LineId id, LineId other) { lines_[static_cast<uint32_t>(id) - 1] = (*this)[other]; }
+
 LineId UserLines::outside_library(LineId id) const {
   if (library_.empty()) return id;
   for (LineId at = id; at != LineId::kNone; at = (*this)[at].caller) {

@@ -46,6 +46,8 @@ class UserLines {
   // A line of which only the caller is known so far: `place` says the rest, before anybody reads it.
   LineId add_later(LineId caller);
   void place(LineId id, StringId file, int32_t line, StringId function);
+  // It means what `other`, which was placed before, means.
+  void place_as(LineId id, LineId other);
 
   // Precondition: id is not kNone and came from this table.
   const UserLine& operator[](LineId id) const { return lines_[static_cast<uint32_t>(id) - 1]; }

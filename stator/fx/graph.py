@@ -17,7 +17,7 @@ import torch
 from stator.fx.bodies import OpenGraph, arguments_of
 from stator.fx.values import FakeValues
 from stator.runtime.bodies import Body, HigherOrderCall
-from stator.runtime.user_lines import program_frames, traceback_text
+from stator.runtime.user_lines import traceback_text
 from torch import fx
 
 
@@ -313,7 +313,7 @@ class GraphBuilder:
 
     def _make(self, key: str, number: int) -> Any:
         if key == "stack_trace":
-            return traceback_text(program_frames(self._stack_of(number)))
+            return traceback_text(self._stack_of(number))
         return self._fakes[number]
 
 

@@ -11,8 +11,6 @@ from typing import Any
 Frame = tuple[str, int, str]
 """(file, line, function)"""
 
-_OWN_FUNCTIONS = str(Path(__file__).parent)
-
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
@@ -33,14 +31,6 @@ def traceback_text(frames: Iterable[Frame]) -> str:
         f'  File "{file}", line {line}, in {function}{_after(chr(10) + "    ", file, line)}\n'
         for file, line, function in frames
     )
-
-
-def program_frames(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
-    """Without the innermost ones that are functions of Stator's in the place of torch's."""
-    count = len(frames)
-    while count > 1 and frames[count - 1][0].startswith(_OWN_FUNCTIONS):
-        count -= 1
-    return frames[:count]
 
 
 def place_of(fn: Any) -> str:

@@ -353,7 +353,8 @@ def test_regions_draw_once(backend: str, settings: dict[str, Any]) -> None:
             result = function(x, **settings)
             x.grad = None
             result.sum().backward()
-            assert x.grad is not None and LINEAR.weight.grad is not None
+            assert x.grad is not None
+            assert LINEAR.weight.grad is not None
             found.append([result.detach(), x.grad, LINEAR.weight.grad.clone(), torch.rand(2)])
         torch.testing.assert_close(found[1], found[0])
         torch.testing.assert_close(found[2], found[0])

@@ -3,13 +3,34 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
+#include "capture/cpython/error_scope.h"
 #include "capture/cpython/interrupts.h"
 #include "capture/cpython/line_table.h"
 
 namespace stator {
 
 using cpython::Frame;
+
+namespace {
+
+// Where the Python code lies that captures call in place of torch's; empty as long as none was loaded.
+const std::string& own_functions() {
+  static std::string folder;
+  if (!folder.empty()) return folder;
+  const ErrorScope outer;
+  const auto name = Ref<>::steal(PyUnicode_FromString("stator.runtime"));
+  const auto package = Ref<>::steal(name ? PyImport_GetModule(name.get()) : nullptr);
+  const auto file = Ref<>::steal(package ? PyObject_GetAttrString(package.get(), "__file__") : nullptr);
+  const char* const path = file && PyUnicode_Check(file.get()) ? PyUnicode_AsUTF8(file.get()) : nullptr;
+  const std::string_view text(path != nullptr ? path : "");
+  if (const size_t slash = text.rfind('/'); slash != std::string_view::npos)
+    folder = text.substr(0, slash + 1);
+  return folder;
+}
+
+}  // namespace
 
 void UserStack::entered(Frame* frame) {
   const size_t caller = nearest(frame->previous);
@@ -66,12 +87,22 @@ void UserStack::place() {
   struct Found {
     cpython::LineTable table;
     StringId file, function;
+    bool is_own;
   };
+  const std::string& own = own_functions();
   std::vector<std::optional<Found>> found(codes_.size());
   for (const auto& [place, line] : unplaced_) {
     auto* code = reinterpret_cast<PyCodeObject*>(codes_[place.code].get());
     std::optional<Found>& of = found[place.code];
-    if (!of) of.emplace(cpython::LineTable(code), text(code->co_filename), text(code->co_name));
+    if (!of) {
+      const StringId file = text(code->co_filename);
+      const bool is_own = !own.empty() && lines_->text(file).starts_with(own);
+      of.emplace(cpython::LineTable(code), file, text(code->co_name), is_own);
+    }
+    if (of->is_own && place.caller != LineId::kNone) {
+      lines_->place_as(line, place.caller);
+      continue;
+    }
     const int number = place.unit < 0 ? code->co_firstlineno : of->table.line(place.unit);
     lines_->place(line, of->file, number, of->function);
   }

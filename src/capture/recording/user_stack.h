@@ -41,7 +41,7 @@ class UserStack final : public UserPlace {
   LineId line() override;
   // Of what concerns the whole program: where its first frame begins.
   LineId first_line();
-  // Gives every line its file and number.
+  // Gives every line its file and number; in functions of Stator's in place of others, those of the caller.
   void place();
 
  private:
