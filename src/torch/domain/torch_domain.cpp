@@ -456,12 +456,13 @@ class TorchDomain final : public Domain {
     return session != nullptr && session->wrappers &&
            session->wrappers->is_as_made(THPVariable_Unpack(tensor), name);
   }
-  bool attribute_is_an_object(PyObject* name) const override {
-    return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
+  PyObject* object_attribute() const override {
+    static PyObject* const name = PyUnicode_InternFromString("grad");
+    return name;
   }
   bool keeps_objects(PyObject* tensor) const override {
     const at::Tensor& real = THPVariable_Unpack(tensor);
-    return real.requires_grad() && real.is_leaf();
+    return real.requires_grad() && real.is_leaf() && !is_wrapper(real);
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
   std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>& tensors) const override {

@@ -7,6 +7,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "capture/cpython/attribute_lookup.h"
@@ -45,23 +46,28 @@ class Leaves {
     for (const ir::Node& node : graph_.nodes()) {
       for (const ir::ValueId value : ir::Graph::outputs(node)) producers_[index(value)] = &node;
     }
+    find_without_history();
     find_rewritten();
     for (const ir::Node& node : graph_.nodes()) note_freed(node);
   }
 
-  // Of the inputs that get a gradient, in their order.
-  std::vector<const Session::Lifted*> behind(std::span<const ir::ValueId> roots) {
+  // Those that get a gradient: inputs in their order, then tensors that the function made leaves.
+  std::vector<at::Tensor> behind(std::span<const ir::ValueId> roots) {
     for (const ir::ValueId root : roots) reach(root);
     while (!left_.empty()) {
       const ir::ValueId value = left_.back();
       left_.pop_back();
-      if (const ir::Node* node = producers_[index(value)]) pass(*node);
+      if (const ir::Node* node = producers_[index(value)]) pass(*node, value);
     }
-    std::vector<const Session::Lifted*> found;
+    std::vector<at::Tensor> found;
     for (const Session::Lifted& input : session_.inputs) {
       if (seen_.count(index(input.input)) == 0) continue;
       check_leaf(input.tensor);
-      found.push_back(&input);
+      found.push_back(input.tracer.defined() ? input.tracer : input.tensor);
+    }
+    for (const at::Tensor& leaf : made_) {
+      check_leaf(leaf);
+      found.push_back(leaf);
     }
     return found;
   }
@@ -86,9 +92,32 @@ class Leaves {
     for (uint32_t i = 0; i < graph_.value_count(); i++) {
       const ir::Value& value = graph_.value(ir::ValueId{i});
       if (value.kind == ir::ValueKind::kTensor && value.alias == ir::AliasKind::kSame &&
-          (value.flags & ir::kRequiresGrad) != 0 && viewed.count(storage_of(ir::ValueId{i})) != 0)
+          (value.flags & ir::kRequiresGrad) != 0 && without_history_.count(producers_[i]) == 0 &&
+          viewed.count(storage_of(ir::ValueId{i})) != 0)
         rewritten_.insert(storage_of(ir::ValueId{i}));
     }
+  }
+
+  // Nodes that torch records no step of a backward for: where gradients are off, and what makes leaves. A
+  // leaf that is written to there stays one.
+  void find_without_history() {
+    std::optional<bool> records;  // until the first node that says so: what held at the start
+    for (const ir::Node& node : graph_.nodes()) {
+      if (node.op == ir::op::kInferenceEnter) records = records.value_or(true);
+      if (node.op != ir::op::kSetGradEnabled) continue;
+      if (!records) records = !graph_.operands(node)[0].boolean;
+      break;
+    }
+    bool now = records.value_or(c10::GradMode::is_enabled());
+    for (const ir::Node& node : graph_.nodes()) {
+      if (node.op == ir::op::kSetGradEnabled) now = graph_.operands(node)[0].boolean;
+      if (!now || makes_leaf(node)) without_history_.insert(&node);
+    }
+  }
+
+  static bool makes_leaf(const ir::Node& node) {
+    const OperatorInfo* info = torch_operator(node.op);
+    return info != nullptr && info->name.starts_with("aten::requires_grad");
   }
 
   // Torch frees what an earlier backward() of the function passed through, and raises when it comes there
@@ -108,18 +137,24 @@ class Leaves {
       left.pop_back();
       const ir::Node* producer = producers_[index(value)];
       const bool has_history = (graph_.value(value).flags & ir::kRequiresGrad) != 0;
-      if (producer == nullptr || !has_history || !freed_.insert(producer).second) continue;
-      graph_.for_each_use(*producer, [&](ir::ValueId used) { left.push_back(used); });
+      if (producer == nullptr || !has_history) continue;
+      if (without_history_.count(producer) != 0) {
+        if (graph_.value(value).alias == ir::AliasKind::kSame) left.push_back(graph_.value(value).base);
+      } else if (freed_.insert(producer).second) {
+        graph_.for_each_use(*producer, [&](ir::ValueId used) { left.push_back(used); });
+      }
     }
   }
 
-  void pass(const ir::Node& node) {
+  void pass(const ir::Node& node, ir::ValueId from) {
+    if (makes_leaf(node)) return find_made(graph_.outputs(node)[0]);
+    const ir::Value& value = graph_.value(from);
+    if (without_history_.count(&node) != 0 && value.alias == ir::AliasKind::kSame) return reach(value.base);
     if (freed_.count(&node) != 0) refuse("backward a second time");
     if (node.op == ir::op::kRegionEnter || node.op == ir::op::kRegionExit) return;
     if (node.op == ir::op::kCall) refuse("backward through a function that is one node");
     const OperatorInfo* info = torch_operator(node.op);
-    if (info == nullptr || info->name.starts_with("aten::requires_grad"))
-      refuse("backward to a leaf that is made in the function");
+    if (info == nullptr) refuse("backward through a node that is no operator");
     const auto operands = graph_.operands(node);
     for (size_t i = 0; i < operands.size(); i++) {
       if (is_sparse_flag(*info, i) && operands[i].kind == ir::OperandKind::kBool && operands[i].boolean)
@@ -128,6 +163,18 @@ class Leaves {
       const bool flows = info->differentiable == 0 || (i < 64 && (info->differentiable >> i & 1) != 0);
       if (flows) graph_.for_each_value(operands[i], [&](ir::ValueId value) { reach(value); });
     }
+  }
+
+  // Nobody sees the gradient of a tensor that is gone.
+  void find_made(ir::ValueId value) {
+    for (const Session::MadeLeaf& leaf : session_.made_leaves) {
+      if (leaf.value != value) continue;
+      const at::Tensor tensor(leaf.tensor.lock());
+      const auto is_it = [&](const at::Tensor& known) { return known.is_same(tensor); };
+      if (tensor.defined() && std::ranges::none_of(made_, is_it)) made_.push_back(tensor);
+      return;
+    }
+    refuse("backward to a leaf of unknown origin");
   }
 
   static bool is_sparse_flag(const OperatorInfo& info, size_t position) {
@@ -151,7 +198,9 @@ class Leaves {
   std::vector<const ir::Node*> producers_;
   std::unordered_set<uint32_t> seen_;
   std::unordered_set<uint32_t> rewritten_;  // storages
+  std::unordered_set<const ir::Node*> without_history_;
   std::unordered_set<const ir::Node*> freed_;
+  std::vector<at::Tensor> made_;
   std::vector<ir::ValueId> left_;
 };
 
@@ -206,9 +255,7 @@ void record_backward(Session& session, const BackwardCall& call) {
   }
   const OwnPython own(&session);
   // What is read and written below may add inputs.
-  std::vector<at::Tensor> leaves;
-  for (const Session::Lifted* leaf : Leaves(session).behind(roots))
-    leaves.push_back(leaf->tracer.defined() ? leaf->tracer : leaf->tensor);
+  const std::vector<at::Tensor> leaves = Leaves(session).behind(roots);
   std::vector<py::object> objects;
   std::vector<TensorMeta> metas;
   std::vector<at::Tensor> older;
