@@ -296,7 +296,8 @@ class Domain {
   // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
   // an operator.
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;
-  // The attribute of tensors that is an object of its own, the same one on every read (`grad`); nullptr: none.
+  // The attribute of tensors that is an object of its own, the same one on every read (`grad`); nullptr:
+  // there is none.
   virtual PyObject* object_attribute() const { return nullptr; }
   // Whether that object may be there: a leaf that requires a gradient.
   virtual bool keeps_objects(PyObject*) const { return false; }
