@@ -131,6 +131,7 @@ void Description::fill(size_t step, Rebuild::Fill fill) {
 }
 
 bool Description::refuse(PyObject* value) {
+  if (!recording.stopped.happened()) recording.stopped.earlier_end = maker_of(recording, value);
   return stop(recording, BreakCode::kUnguardable, std::string("a result of type ") + Py_TYPE(value)->tp_name);
 }
 
