@@ -1,4 +1,4 @@
-"""Breaks behind what cannot lie across the end of a segment: what stands before that is captured all the same."""
+"""Breaks behind what cannot lie across the end of a segment: what stands before it is captured."""
 
 from __future__ import annotations
 
