@@ -99,7 +99,7 @@ bool Description::describe_step(size_t step, PyObject* value) {
     });
     return true;
   }
-  if ((PyCell_Check(value) || PyFunction_Check(value)) && !may_outlive(recording, value)) return false;
+  if ((PyCell_Check(value) || PyFunction_Check(value)) && !before_keeping(recording, value)) return false;
   if (is_pinned(recording, value) && !is_constant(value)) {
     // Borrowed: the guards prove it, and nothing is kept that the program dropped.
     begin(step, [value](const Rebuild::Given&) { return Ref<>::share(value); });

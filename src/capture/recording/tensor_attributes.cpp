@@ -124,8 +124,8 @@ static bool read_object_attribute(Recording& recording, PyObject* tensor, PyObje
   const Ref<> value = read_getter(tensor, descriptor);
   if (!value) return false;
   if (recording.guards.has<GetterGuard>(tensor, descriptor)) return true;
-  if (see_place(recording, tensor, name, value.get())) return true;
-  if (PyErr_Occurred()) return false;
+  if (const Placed placed = see_place(recording, tensor, name, value.get()); placed != Placed::no)
+    return placed == Placed::yes;
   recording.guards.add(GetterGuard(tensor, descriptor, value.get()), tensor);
   pin(recording, value.get(), {Origin::attribute, tensor, Ref<>::share(name)});
   return true;
