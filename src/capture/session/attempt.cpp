@@ -24,6 +24,7 @@
 #include "capture/recording/tensor_attributes.h"
 #include "capture/recording/unread_value.h"
 #include "capture/recording/waiting_generators.h"
+#include "capture/session/filtered_guards.h"
 #include "capture/session/plain_scope.h"
 
 namespace stator {
@@ -401,6 +402,10 @@ bool CaptureAttempt::seal() {
   for (const auto& argument : recording_.arguments.roots) argument->forget_call();
   entry_->arguments_ = std::move(recording_.arguments.roots);
   note_caches();
+  if (!filter_guards(options_.guard_filter, entry_->arguments_, entry_->guards_)) {
+    const ErrorScope filters_own;  // put back at the end
+    return give_up(BreakCode::kUnguardable, "the filter of guards raised");
+  }
   return entry_->guards_.seal(domain_, recording_.arguments.tensors) ||
          give_up(BreakCode::kUnguardable, std::string(kChangedMeanwhile));
 }
