@@ -95,7 +95,8 @@ class Partitioner {
         network.add_edge(out(used), in(id), FlowNetwork::kInfinite);
       });
     }
-    // Of equal cuts that nearest to the backward, which then computes less: the sums of a chain, not what it adds.
+    // Of equal cuts that nearest to the backward, which then computes less: the sums of a chain, not what it
+    // adds.
     const std::vector<char> needed = network.sink_side(source, sink);
     std::vector<ValueId> kept;
     for (uint32_t i = 0; i < graph_.value_count(); ++i) {
