@@ -1,6 +1,6 @@
 """benchmarks/exactness.py: how far results lie from a float64 run, by backend.
 
-    python benchmarks/exactness.py [--backends fused inductor] [--dtype float32] [--training] [--jobs 16] [name]
+    python benchmarks/exactness.py [--backends fused inductor] [--dtype float32] [--training] [--jobs 16] […]
     python benchmarks/exactness.py --opinfo [--backends fused] [--dtype bfloat16] [--jobs 16] [operator ...]
 
 Of the architectures of `make models` in small, forward in eval or (--training) the gradients of those marked
@@ -243,7 +243,7 @@ def main() -> int:
     parser.add_argument("--training", action="store_true")
     parser.add_argument("--opinfo", action="store_true")
     parser.add_argument("--jobs", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=300, help="seconds for one name, with --jobs")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for one name, with --jobs")
     parser.add_argument("--json", type=Path)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()

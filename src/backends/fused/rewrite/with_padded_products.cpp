@@ -69,7 +69,9 @@ class Padding {
     const auto operands = from_.operands(node);
     if (from_.op_of(node).name != "aten::mm" || operands.size() != 2 || node.output_count != 1) return false;
     const ir::Value& result = from_.value(node.first_output);
-    if (result.alias != ir::AliasKind::kFresh || facts_.is_written(node.first_output)) return false;
+    if (result.alias != ir::AliasKind::kFresh || result.requires_grad() ||
+        facts_.is_written(node.first_output))
+      return false;
     const auto made = lines_of(from_, node.first_output);
     if (!made || made->along != 1) return false;
     bool is_odd = made->is_odd();
