@@ -1,10 +1,10 @@
 """benchmarks/models.py: Hugging Face architectures with random weights, captured and compared with eager.
 
-    python benchmarks/models.py [--is-compiling True|False|auto] [--device cuda] [architecture ...]
+    python benchmarks/models.py [--backend fused] [--jobs 16] [--is-compiling auto] [--device cuda] [name ...]
 
 Forward in eval on each; a training step (forward, backward, dropout, statistics of batch norms) on those
-marked for it. Every bit counts. Exit status 1 if a result differs from eager's or a process dies. What breaks
-is shown with its reason.
+marked for it. Every bit counts, under `fused` all but rounding (benchmarks/model_backends.py). Exit status 1
+if a result differs from eager's or a process dies. What breaks is shown with its reason.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "models")]
 
-from comparison import all_same, same, tensors_of  # noqa: E402
+from comparison import tensors_of  # noqa: E402
+from model_backends import Comparison, compiled, is_compiled_for_training  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 CHUNK = 8
@@ -66,30 +68,31 @@ def kernels_of(call: Callable[[], Any]) -> dict[str, int]:
     return dict(Counter(name for name in names if on_gpu or name.startswith("aten::")))
 
 
-def evaluate(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def evaluate(model: Any, inputs: dict[str, Any], backend: str) -> dict[str, Any]:
     import torch
-    from stator._capture import Compiled
 
     model.eval()
+    compare = Comparison(backend)
     with torch.no_grad():
         wanted = seeded(lambda: model(**inputs))
-        _, first = timed(lambda: seeded(lambda: Compiled(model)(**inputs)))
-        compiled = Compiled(model)
-        got, second = timed(lambda: seeded(lambda: compiled(**inputs)))
-        equal = all_same(wanted, got) and all(
-            all_same(wanted, seeded(lambda: compiled(**inputs))) for _ in range(2)
+        _, first = timed(lambda: seeded(lambda: compiled(model, backend)(**inputs)))
+        call = compiled(model, backend)
+        got, second = timed(lambda: seeded(lambda: call(**inputs)))
+        equal = compare.results(wanted, got) and all(
+            compare.results(wanted, seeded(lambda: call(**inputs))) for _ in range(2)
         )
-        hits = sorted(timed(lambda: compiled(**inputs))[1] for _ in range(20))
+        hits = sorted(timed(lambda: call(**inputs))[1] for _ in range(20))
         plain = sorted(timed(lambda: model(**inputs))[1] for _ in range(20))
-        kernels, eager_kernels = kernels_of(lambda: compiled(**inputs)), kernels_of(lambda: model(**inputs))
+        kernels, eager_kernels = kernels_of(lambda: call(**inputs)), kernels_of(lambda: model(**inputs))
     return {
+        "difference": compare.worst,
         "kernels": kernels,
         "eager_kernels": eager_kernels,
-        "told": [entry["told_captured"] for entry in compiled.entries],
+        "told": [entry["told_captured"] for entry in call.entries],
         "equal": equal,
-        "nodes": sum(entry["nodes"] for entry in compiled.entries),
-        "graphs": len(compiled.entries),
-        "breaks": list(compiled.breaks),
+        "nodes": sum(entry["nodes"] for entry in call.entries),
+        "graphs": len(call.entries),
+        "breaks": list(call.breaks),
         "first_ms": first * 1e3,
         "second_ms": second * 1e3,
         "run_us": hits[10] * 1e6,
@@ -97,20 +100,18 @@ def evaluate(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def same_state(model: Any, twin: Any) -> bool:
-    pairs = zip(model.parameters(), twin.parameters(), strict=True)
-    return all(same(a.grad, b.grad) for a, b in pairs) and all(map(same, model.buffers(), twin.buffers()))
+def state_of(model: Any) -> list[Any]:
+    return [*(p.grad for p in model.parameters()), *model.buffers()]
 
 
-def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def train(model: Any, inputs: dict[str, Any], backend: str) -> dict[str, Any]:
     """Two steps of a model and of its twins: losses, gradients, statistics. `equal`: to plain eager code's;
     `as_told`: to those of eager code that is told what the captured code was told (docs/is-compiling.md)."""
     import torch
-    from stator._capture import Compiled
 
     model.train()
     twin, told_twin = copy.deepcopy(model), copy.deepcopy(model)
-    compiled = Compiled(model)
+    call = compiled(model, backend)
 
     def step(run: Callable[..., Any], module: Any) -> Any:
         module.zero_grad()
@@ -120,28 +121,31 @@ def train(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         return loss.detach()
 
     def told(**inputs: Any) -> Any:
-        torch.compiler._is_compiling_flag = any(entry["told_captured"] for entry in compiled.entries)  # type: ignore[attr-defined]
+        torch.compiler._is_compiling_flag = any(entry["told_captured"] for entry in call.entries)  # type: ignore[attr-defined]
         try:
             return told_twin(**inputs)
         finally:
             torch.compiler._is_compiling_flag = False  # type: ignore[attr-defined]
 
     equal = as_told = True
+    compare, compare_told = Comparison(backend), Comparison(backend)
     for _ in range(2):
-        loss = seeded(lambda: step(compiled, model))
+        loss = seeded(lambda: step(call, model))
         plain, likewise = seeded(lambda: step(twin, twin)), seeded(lambda: step(told, told_twin))
-        equal = equal and same(loss, plain) and same_state(model, twin)
-        as_told = as_told and same(loss, likewise) and same_state(model, told_twin)
+        equal = compare.tensors([plain, *state_of(twin)], [loss, *state_of(model)]) and equal
+        as_told = compare_told.tensors([likewise, *state_of(told_twin)], [loss, *state_of(model)]) and as_told
     return {
         "equal": equal,
         "as_told": as_told,
-        "told": [entry["told_captured"] for entry in compiled.entries],
-        "graphs": len(compiled.entries),
-        "breaks": list(compiled.breaks),
+        "difference": min(compare.worst, compare_told.worst),
+        "own_backward": is_compiled_for_training(lambda: call(**inputs)),
+        "told": [entry["told_captured"] for entry in call.entries],
+        "graphs": len(call.entries),
+        "breaks": list(call.breaks),
     }
 
 
-def examine(name: str, device: str) -> dict[str, Any]:
+def examine(name: str, device: str, backend: str) -> dict[str, Any]:
     import transformers
     from architectures import ARCHITECTURES
     from torch.utils._pytree import tree_map_only
@@ -155,13 +159,13 @@ def examine(name: str, device: str) -> dict[str, Any]:
     if device != "cpu":
         model = model.to(device)
         inputs = tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), inputs)
-    row: dict[str, Any] = {"name": name, "family": architecture.family, **evaluate(model, inputs)}
+    row: dict[str, Any] = {"name": name, "family": architecture.family, **evaluate(model, inputs, backend)}
     if architecture.trains:
-        row["training"] = train(model, inputs)
+        row["training"] = train(model, inputs, backend)
     return row
 
 
-def work(names: list[str], told: str, device: str) -> int:
+def work(names: list[str], told: str, device: str, backend: str) -> int:
     """One line of JSON for each; a failure of one is no failure of the others."""
     import warnings
 
@@ -177,7 +181,7 @@ def work(names: list[str], told: str, device: str) -> int:
     for name in names:
         print(json.dumps({"begin": name}), flush=True)
         try:
-            row = examine(name, device)
+            row = examine(name, device, backend)
         except Exception as error:
             row = {"name": name, "error": f"{type(error).__name__}: {error}"[:300]}
         print(json.dumps(row), flush=True)
@@ -218,15 +222,18 @@ def in_process(names: list[str], limit: float, settings: list[str]) -> list[dict
     return rows
 
 
-def settings_of(told: str, device: str) -> list[str]:
-    return ["--device", device, *(["--is-compiling", told] if told else [])]
+def settings_of(told: str, device: str, backend: str) -> list[str]:
+    return ["--device", device, "--backend", backend, *(["--is-compiling", told] if told else [])]
 
 
-def examined(names: list[str], limit: float, settings: list[str]) -> list[dict[str, Any]]:
+def examined(names: list[str], limit: float, settings: list[str], jobs: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for start in range(0, len(names), CHUNK):
-        rows += in_process(names[start : start + CHUNK], limit, settings)
-        print(f"{len(rows)} of {len(names)}", file=sys.stderr)
+    size = max(1, min(CHUNK, len(names) // jobs))
+    chunks = [names[start : start + size] for start in range(0, len(names), size)]
+    with ThreadPoolExecutor(jobs) as pool:
+        for found in pool.map(lambda chunk: in_process(chunk, limit, settings), chunks):
+            rows += found
+            print(f"{len(rows)} of {len(names)}", file=sys.stderr)
     return rows
 
 
@@ -297,8 +304,11 @@ def show(rows: list[dict[str, Any]]) -> bool:
         f"as one graph: {sum(map(is_whole, good))} (asked: {WHOLE}); "
         f"training equal: {sum(t['equal'] for t in trained)} of {len(trained)} (asked: {TRAINED}), "
         f"to eager code that is told the same: {sum(t['as_told'] for t in trained)}, "
-        f"as one graph: {sum(t['graphs'] == 1 and not t['breaks'] for t in trained)}"
+        f"as one graph: {sum(t['graphs'] == 1 and not t['breaks'] for t in trained)}, "
+        f"by a backward of the backend's: {sum(t['own_backward'] for t in trained)}"
     )
+    worst = max([row["difference"] for row in good] + [t["difference"] for t in trained], default=0.0)
+    print(f"largest difference: {worst:.1e} of a tensor's largest value")
     if different or failed:
         print("DIFFERENT:", ", ".join(different) or "none", " FAILED:", ", ".join(failed) or "none")
     return not different and not failed
@@ -311,16 +321,19 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60, help="seconds for one architecture")
     parser.add_argument("--is-compiling", choices=["True", "False", "auto"], default="", help="the setting")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--backend", choices=["native", "fused"], default="native")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--json", type=Path, default=RESULTS / "models.json")
     arguments = parser.parse_args()
     if arguments.work:
-        return work(arguments.work, arguments.is_compiling, arguments.device)
+        return work(arguments.work, arguments.is_compiling, arguments.device, arguments.backend)
     from architectures import ARCHITECTURES
 
     if unknown := set(arguments.names) - set(ARCHITECTURES):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     names = arguments.names or list(ARCHITECTURES)
-    rows = examined(names, arguments.limit, settings_of(arguments.is_compiling, arguments.device))
+    settings = settings_of(arguments.is_compiling, arguments.device, arguments.backend)
+    rows = examined(names, arguments.limit, settings, arguments.jobs)
     fine = show(rows)
     RESULTS.mkdir(exist_ok=True)
     arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

@@ -53,7 +53,7 @@ TEST(MinCut, SeparatesAtTheNarrowestPlace) {
   network.add_edge(2, 3, 4);
   network.add_edge(2, 1, 5);
   network.add_edge(3, 4, 6);
-  EXPECT_EQ(network.source_side(0, 4), (std::vector<char>{1, 1, 1, 1, 0}));
+  EXPECT_EQ(network.sink_side(0, 4), (std::vector<char>{0, 0, 0, 0, 1}));
 }
 
 TEST(MinCut, TakesBackFlow) {
@@ -66,7 +66,7 @@ TEST(MinCut, TakesBackFlow) {
   network.add_edge(2, 3, 1);
   network.add_edge(3, 5, 1);
   network.add_edge(4, 5, 1);
-  EXPECT_EQ(network.source_side(0, 5), (std::vector<char>{1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(network.sink_side(0, 5), (std::vector<char>{0, 0, 0, 0, 0, 1}));
 }
 
 // y = tanh(x @ w)
@@ -142,15 +142,35 @@ TEST(Partition, ComputesNothingFromMemoryThatIsWritten) {
             (Ids{3, 4}));
 }
 
+// The sums that a residual stream goes through: each costs as much as what was added to it.
+TEST(Partition, KeepsSumsAndNotWhatTheyAreMadeOf) {
+  EXPECT_EQ(kept(joint(R"g(
+  %0: f32[2,4]{4,1} = input x
+  %1: f32[4,4]{4,1} = input w
+  %2: f32[2,4]{4,1} = aten::mm(%0, %1)
+  %3: f32[2,4]{4,1} = aten::add.Tensor(%0, %2)
+  %4: f32[2,4]{4,1} = aten::mm(%3, %1)
+  %5: f32[2,4]{4,1} = aten::add.Tensor(%3, %4)
+  %6: f32[2,4]{4,1} = aten::mm(%5, %1)
+  %7: f32[2,4]{4,1} = input gradient
+  %8: f32[2,4]{4,1} = aten::mul.Tensor(%7, %3)
+  %9: f32[2,4]{4,1} = aten::mul.Tensor(%8, %5)
+  %10: f32[2,4]{4,1} = aten::mul.Tensor(%9, %0)
+  return %6, %10
+)g",
+                       5, 2, 1)),
+            (Ids{0, 3, 5}));
+}
+
 TEST(Partition, DrawsNoRandomNumbersAgain) {
   EXPECT_EQ(kept(joint(R"g(
   %0: f32[2,4]{4,1} = input x
   %1: f32[2,4]{4,1} = aten::rand_like(%0)
-  %2: f32[2,4]{4,1} = aten::neg(%1)
-  %3: f32[2,4]{4,1} = aten::mul.Tensor(%0, %2)
+  %2: f32[2,4]{4,1} = aten::mul.Tensor(%0, %1)
+  %3: f32[2,4]{4,1} = aten::neg(%1)
   %4: f32[2,4]{4,1} = input gradient
-  %5: f32[2,4]{4,1} = aten::mul.Tensor(%4, %2)
-  return %3, %5
+  %5: f32[2,4]{4,1} = aten::mul.Tensor(%4, %1)
+  return %2, %5
 )g",
                        3, 1, 1)),
             Ids{1});

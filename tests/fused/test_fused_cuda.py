@@ -137,3 +137,27 @@ def test_streams_and_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@needs_cuda
+@pytest.mark.parametrize("needs", [False, True])
+def test_a_failed_launch_is_an_exception(needs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stator.reset()
+    with monkeypatch.context() as patch:
+        patch.setattr(cuda_compiler, "functions_of", lambda prelude, texts, device: [0] * len(texts))
+        call = stator.compile(lambda x: F.gelu(x * 3.5 + 1), backend="fused")
+        with pytest.raises(RuntimeError, match="could not be launched"):
+            call(torch.ones(8, 8, device="cuda", requires_grad=needs))
+    torch.testing.assert_close(torch.ones(3, device="cuda") + 1, torch.full((3,), 2.0, device="cuda"))
+
+
+@needs_cuda
+@pytest.mark.parametrize("needs", [False, True])
+def test_no_memory_is_torchs_error(needs: bool) -> None:
+    stator.reset()
+    call = stator.compile(lambda x: x.expand(1 << 43) * 2, backend="fused")
+    for _ in range(2):
+        with pytest.raises(torch.OutOfMemoryError):
+            call(torch.ones(1, device="cuda", requires_grad=needs))
+    small = stator.compile(lambda x: x * 2 + 1, backend="fused")
+    assert small(torch.ones(4, device="cuda")).tolist() == [3.0] * 4

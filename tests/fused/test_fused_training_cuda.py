@@ -103,6 +103,57 @@ def test_autocast(dtype: torch.dtype, device: str) -> None:
             torch.testing.assert_close(a, b, rtol=2e-2, atol=2e-3)
 
 
+ODD, ROWS, INNER = 1001, 264, 256  # columns that tensor cores do not read; of the least work that is padded
+
+
+def head(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return F.linear(x, w)
+
+
+def loss_of_head(x: torch.Tensor, w: torch.Tensor) -> Any:
+    y = F.linear(x.view(8, -1, INNER), w)
+    target = torch.arange(ROWS, device=x.device) % ODD
+    return F.cross_entropy(y.view(-1, ODD).float(), target), y
+
+
+def both_sides(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return (x @ w.t()).float().softmax(-1).to(x.dtype) @ w
+
+
+# With the kernels of forward and backward. A copy is made by the kernel before it, where there is one.
+HEADS: dict[str, tuple[Callable[..., Any], bool, int]] = {
+    "linear": (head, False, 2),
+    "weight in columns": (lambda x, w: x @ w, True, 5),
+    "loss": (loss_of_head, False, 4),
+    "inner dimension": (both_sides, False, 4),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_products_with_an_odd_number_of_columns(name: str, device: str) -> None:
+    function, is_transposed, kernels = HEADS[name]
+    x, w = torch.randn(ROWS, INNER, device=device), torch.randn(ODD, INNER, device=device) / 8
+    w = w.t().contiguous() if is_transposed else w
+
+    def step(call: Callable[..., Any], dtype: torch.dtype) -> list[torch.Tensor]:
+        given = [t.bfloat16().to(dtype).requires_grad_() for t in (x, w)]
+        result = call(*given)
+        results = list(result) if isinstance(result, tuple) else [result]
+        assert all(t.is_contiguous() for t in results)
+        sum((t.float() if dtype == torch.bfloat16 else t).square().mean() for t in results).backward()
+        return [*(t.detach() for t in results), *(t.grad for t in given if t.grad is not None)]
+
+    before = cuda_emulator.compiled
+    got = step(stator.compile(function, backend="fused"), torch.bfloat16)
+    if device == "cpu":
+        assert cuda_emulator.compiled - before == kernels
+    for a, b, exact in zip(got, step(function, torch.bfloat16), step(function, torch.float64), strict=True):
+        assert (a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride())
+        scale = exact.abs().max()
+        error, eager_error = ((t.double() - exact).abs().max() / scale for t in (a, b))
+        assert error <= 1.1 * eager_error + 1e-3
+
+
 @needs_cuda
 def test_steps_on_streams() -> None:
     """The backward runs on the stream of the forward, as torch's own does."""

@@ -70,6 +70,7 @@ UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "layer_norm": lambda x: F.layer_norm(x.float(), x.shape[-1:]),
     "leaky_relu": lambda x: F.leaky_relu(x.float()),
     "logcumsumexp": lambda x: x.float().logcumsumexp(0),
+    "logsigmoid": lambda x: F.logsigmoid(x.float()),
     "logsumexp": lambda x: x.float().logsumexp(-1, keepdim=True),
     "mean": lambda x: x.float().mean((0, -1)),
     "mish": lambda x: F.mish(x.float()),

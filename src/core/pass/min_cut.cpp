@@ -56,14 +56,24 @@ int64_t FlowNetwork::push(uint32_t source, uint32_t sink) {
   return flow;
 }
 
-std::vector<char> FlowNetwork::source_side(uint32_t source, uint32_t sink) {
+std::vector<char> FlowNetwork::sink_side(uint32_t source, uint32_t sink) {
   while (find_levels(source, sink)) {
     next_.assign(edges_of_.size(), 0);
     while (push(source, sink) > 0) {
     }
   }
+  // Against the edges that have something left.
   std::vector<char> side(edges_of_.size());
-  for (size_t i = 0; i < side.size(); ++i) side[i] = static_cast<char>(levels_[i] >= 0);
+  side[sink] = 1;
+  std::vector<uint32_t> reached = {sink};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (uint32_t e : edges_of_[reached[i]]) {
+      const uint32_t from = edges_[e].to;
+      if (edges_[e ^ 1].left <= 0 || side[from] != 0) continue;
+      side[from] = 1;
+      reached.push_back(from);
+    }
+  }
   return side;
 }
 

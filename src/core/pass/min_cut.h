@@ -15,9 +15,9 @@ class FlowNetwork {
   explicit FlowNetwork(uint32_t nodes) : edges_of_(nodes) {}
 
   void add_edge(uint32_t from, uint32_t to, int64_t capacity);
-  // The nodes on the source's side of a smallest cut, the one nearest to the source. Called once.
+  // The nodes on the sink's side of a smallest cut, the one nearest to the sink. Called once.
   // Precondition: every path has an edge that is not infinite.
-  std::vector<char> source_side(uint32_t source, uint32_t sink);
+  std::vector<char> sink_side(uint32_t source, uint32_t sink);
 
  private:
   struct Edge {

@@ -95,11 +95,13 @@ class Partitioner {
         network.add_edge(out(used), in(id), FlowNetwork::kInfinite);
       });
     }
-    const std::vector<char> side = network.source_side(source, sink);
+    // Of equal cuts that nearest to the backward, which then computes less: the sums of a chain, not what it
+    // adds.
+    const std::vector<char> needed = network.sink_side(source, sink);
     std::vector<ValueId> kept;
     for (uint32_t i = 0; i < graph_.value_count(); ++i) {
       const ValueId id{i};
-      if (!seen[i] || !side[in(id)] || side[out(id)]) continue;
+      if (!seen[i] || needed[in(id)] || !needed[out(id)]) continue;
       if (!is_allowed(id)) throw Refused{"memory that the program sees"};
       kept.push_back(id);
     }

@@ -150,10 +150,17 @@ std::vector<native::Scheduled> scheduled(const ir::Graph& graph, const Plan& pla
   return schedule;
 }
 
+void optimise(ir::Graph& graph) {
+  const auto report = pass::run_passes(graph, {.evaluate = evaluate_constant});
+  if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
+}
+
 // Nothing is left to torch that torch does not know.
 bool is_runnable(const ir::Graph& graph, const Plan& plan) {
   return std::ranges::none_of(plan.steps, [&](const Step& step) {
-    return step.kind == Step::Kind::node && graph.op_of(graph.nodes()[step.index]).name == kNormOfRows;
+    if (step.kind != Step::Kind::node) return false;
+    const std::string& name = graph.op_of(graph.nodes()[step.index]).name;
+    return name == kNormOfRows || name == kPaddedLines;
   });
 }
 
@@ -190,13 +197,27 @@ std::unique_ptr<TensorProgram> without_kernels(std::shared_ptr<Session> session,
 
 std::optional<native::Program> compiled(ir::Graph& graph,
                                         const std::optional<cuda_graphs::Borders>& borders) {
-  const auto report = pass::run_passes(graph, {.evaluate = evaluate_constant});
-  if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
   const Language language = language_of(graph);
-  const Plan plan = make_plan(graph, language, Rounding::every);
-  std::optional<Steps> kernels = compile(graph, plan);
+  std::optional<Plan> plan;
+  if (language == Language::cuda) {
+    auto padded = with_padded_products(graph);
+    if (padded) {
+      optimise(*padded);
+      plan = make_plan(*padded, language, Rounding::every);
+      if (is_runnable(*padded, *plan)) {
+        graph = std::move(*padded);
+      } else {
+        plan.reset();
+      }
+    }
+  }
+  if (!plan) {
+    optimise(graph);
+    plan = make_plan(graph, language, Rounding::every);
+  }
+  std::optional<Steps> kernels = compile(graph, *plan);
   if (!kernels) return {};
-  auto schedule = scheduled(graph, plan, std::move(*kernels), language);
+  auto schedule = scheduled(graph, *plan, std::move(*kernels), language);
   if (borders) return cuda_graphs::make_program(graph, *borders, std::move(schedule));
   return native::Program(graph, std::move(schedule));
 }
@@ -209,8 +230,7 @@ std::unique_ptr<TensorProgram> make_tensor_program(std::shared_ptr<Session> sess
   }
   const Language language = language_of(session->graph);
   OtherGraph other(*session, rewritten(session->graph, language));
-  const auto report = pass::run_passes(session->graph, {.evaluate = evaluate_constant});
-  if (report.error) throw std::logic_error("a pass broke the graph, a bug of Stator's: " + *report.error);
+  optimise(session->graph);
   std::vector<at::Tensor> inputs;
   for (const Session::Lifted& lifted : session->inputs) inputs.push_back(lifted.tensor);
   fx::InputOverlap overlap(session->graph, inputs);

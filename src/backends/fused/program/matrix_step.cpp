@@ -3,6 +3,7 @@
 #include "backends/fused/program/matrix_step.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
@@ -86,6 +87,74 @@ class MatrixStep final : public native::Step {
   Layout left_layout_, right_layout_, layout_;
 };
 
+// Of matrices with padded rows or columns. Along a dimension of which only a part is a multiple of what
+// tensor cores read at once, the product is made in two parts.
+class PaddedProduct final : public native::Step {
+ public:
+  PaddedProduct(const ir::Graph& graph, const ir::Node& node, ValueId left, ValueId right)
+      : left_(index(left)),
+        right_(index(right)),
+        result_(index(node.first_output)),
+        left_layout_(graph, left),
+        right_layout_(graph, right),
+        layout_(graph, node.first_output) {
+    const auto strides = [&](ValueId id) {
+      return std::array{graph.strides(id)[0].number(), graph.strides(id)[1].number()};
+    };
+    left_strides_ = strides(left);
+    right_strides_ = strides(right);
+    strides_ = strides(node.first_output);
+    sizes_ = {graph.sizes(left)[0].number(), graph.sizes(right)[1].number(), graph.sizes(left)[1].number()};
+    uses = {left_, right_};
+    makes = {result_};
+    keeps_nothing = true;
+  }
+
+  void run(std::vector<c10::IValue>& values, const shape::Bindings& bindings) const override {
+    const at::NoGradGuard no_gradients;
+    const at::AutoDispatchBelowADInplaceOrView below;
+    const at::Tensor left = left_layout_.arranged(values[left_].toTensor(), bindings);
+    const at::Tensor right = right_layout_.arranged(values[right_].toTensor(), bindings);
+    at::Tensor result = layout_.allocate(bindings);
+    for (const Part& rows : parts_of(sizes_[0])) {
+      for (const Part& columns : parts_of(sizes_[1])) {
+        at::Tensor out = matrix(result, {rows.count, columns.count}, strides_,
+                                rows.first * strides_[0] + columns.first * strides_[1]);
+        bool is_empty = true;
+        // The small part first: the large one is added to it before it is rounded.
+        for (const Part& inner : parts_of(sizes_[2])) {
+          const at::Tensor a = matrix(left, {rows.count, inner.count}, left_strides_,
+                                      rows.first * left_strides_[0] + inner.first * left_strides_[1]);
+          const at::Tensor b = matrix(right, {inner.count, columns.count}, right_strides_,
+                                      inner.first * right_strides_[0] + columns.first * right_strides_[1]);
+          if (is_empty) {
+            at::mm_out(out, a, b);
+          } else {
+            out.addmm_(a, b);
+          }
+          is_empty = false;
+        }
+      }
+    }
+    values[result_] = std::move(result);
+  }
+
+ private:
+  struct Part {
+    int64_t first, count;
+  };
+  static std::vector<Part> parts_of(int64_t size) {
+    const int64_t odd = size % kAlignedColumns;
+    if (odd == 0 || odd == size) return {{0, size}};
+    return {{size - odd, odd}, {0, size - odd}};
+  }
+
+  uint32_t left_, right_, result_;
+  Layout left_layout_, right_layout_, layout_;
+  std::array<int64_t, 2> left_strides_{}, right_strides_{}, strides_{};
+  std::array<int64_t, 3> sizes_{};  // rows, columns, inner
+};
+
 bool is_16_bit(ir::DType dtype) { return dtype == ir::DType::kBF16 || dtype == ir::DType::kF16; }
 
 // A strided tensor with elements, of numbers alone, that lies in memory in this order of dimensions.
@@ -165,6 +234,10 @@ std::unique_ptr<native::Step> make_matrix_step(const ir::Graph& graph, const ir:
   const std::string& name = graph.op_of(node).name;
   if (name == "aten::conv2d") return point_convolution(graph, node);
   if (name == "aten::linear") return padded_linear(graph, node);
+  if (name == kPaddedProduct) {
+    const auto operands = graph.operands(node);
+    return std::make_unique<PaddedProduct>(graph, node, operands[0].value, operands[1].value);
+  }
   return nullptr;
 }
 

@@ -1,6 +1,8 @@
 // src/backends/fused/rewrite/rewrite.h: a graph in a form of which kernels can take more.
 #pragma once
 
+#include <optional>
+
 #include "backends/fused/plan/plan.h"
 #include "core/ir/graph.h"
 #include "core/pass/alias_facts.h"
@@ -25,6 +27,14 @@ ir::Graph with_shared_masks(const ir::Graph& graph);
 // them is the result.
 inline constexpr int64_t kAlignedColumns = 8;
 ir::Graph with_padded_rows(const ir::Graph& graph);
+// Training: a product of 16-bit matrices of which some have an odd number of elements in a row (or in a
+// column, where columns lie behind each other) reads copies with longer rows, by nodes of the operator
+// kPaddedLines that only kernels compute: with the kernel that makes the matrix, where there is one. The
+// product is a node of the operator kPaddedProduct, which program/matrix_step.cpp computes. Nothing where
+// there is no such product.
+inline constexpr const char* kPaddedLines = "stator::padded_lines";
+inline constexpr const char* kPaddedProduct = "stator::padded_product";
+std::optional<ir::Graph> with_padded_products(const ir::Graph& graph);
 // A group norm goes over the last dimensions of its input, the channels split into groups, by a node of the
 // operator kNormOfRows that only kernels compute.
 inline constexpr const char* kNormOfRows = "stator::norm_of_rows";

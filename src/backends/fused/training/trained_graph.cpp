@@ -151,23 +151,31 @@ std::optional<cuda_graphs::Borders> TrainedGraph::borders_of_backward() const {
 void TrainedGraph::describe_kept() {
   const ir::Graph& graph = trace_.joint.graph;
   const size_t gradients_end = trace_.joint.first_gradient + trace_.joint.gradients;
+  const auto storage_of = [&](ir::ValueId id) { return index(graph.value(id).storage); };
+  // By value, and by storage: the first input and the last result there.
+  std::unordered_map<uint32_t, size_t> input_of, memory_of_input, result_of, memory_of_result;
+  size_t number = 0;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (i >= trace_.joint.first_gradient && i < gradients_end) continue;
+    const ir::ValueId input = graph.inputs()[i].value;
+    input_of.insert_or_assign(index(input), number);
+    memory_of_input.try_emplace(storage_of(input), number);
+    ++number;
+  }
+  for (size_t i = 0; i < trace_.joint.results; ++i) {
+    const ir::ValueId result = graph.outputs()[i];
+    result_of.insert_or_assign(index(result), i);
+    memory_of_result.insert_or_assign(storage_of(result), i);
+  }
+  const auto find = [](const std::unordered_map<uint32_t, size_t>& numbers, uint32_t key) {
+    const auto found = numbers.find(key);
+    return found == numbers.end() ? SIZE_MAX : found->second;
+  };
   for (ir::ValueId id : kept_values_) {
-    Kept kept;
-    size_t number = 0;
-    for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      if (i >= trace_.joint.first_gradient && i < gradients_end) continue;
-      const ir::ValueId input = graph.inputs()[i].value;
-      if (input == id) kept.input = number;
-      if (graph.value(input).storage == graph.value(id).storage && kept.memory_of_input == SIZE_MAX)
-        kept.memory_of_input = number;
-      ++number;
-    }
-    for (size_t i = 0; i < trace_.joint.results; ++i) {
-      const ir::ValueId result = graph.outputs()[i];
-      if (result == id) kept.result = i;
-      if (graph.value(result).storage == graph.value(id).storage) kept.memory_of_result = i;
-    }
-    kept_.push_back(kept);
+    kept_.push_back({.input = find(input_of, index(id)),
+                     .result = find(result_of, index(id)),
+                     .memory_of_input = find(memory_of_input, storage_of(id)),
+                     .memory_of_result = find(memory_of_result, storage_of(id))});
   }
 }
 
@@ -175,21 +183,21 @@ void TrainedGraph::describe_kept() {
 // only keeps, change no other result.
 void TrainedGraph::find_written() {
   const ir::Graph& graph = trace_.joint.graph;
-  for (size_t i = 0; i < shells_.size(); ++i) {
-    const ir::ValueId storage = graph.value(graph.inputs()[i].value).storage;
-    bool is_written = false, is_read = false;
-    for (const ir::Node& node : graph.nodes().first(trace_.joint.forward_nodes)) {
-      const ir::Effects effects = ir::effects_of(graph, node);
-      const auto operands = graph.operands(node);
-      for (size_t k = 0; k < operands.size(); ++k) {
-        graph.for_each_value(operands[k], [&](ir::ValueId id) {
-          if (graph.value(id).storage != storage) return;
-          (effects.writes_argument(k) ? is_written : is_read) = true;
-        });
-      }
+  std::unordered_set<uint32_t> written, read;  // storages
+  for (const ir::Node& node : graph.nodes().first(trace_.joint.forward_nodes)) {
+    const ir::Effects effects = ir::effects_of(graph, node);
+    const auto operands = graph.operands(node);
+    for (size_t k = 0; k < operands.size(); ++k) {
+      auto& touched = effects.writes_argument(k) ? written : read;
+      graph.for_each_value(operands[k],
+                           [&](ir::ValueId id) { touched.insert(index(graph.value(id).storage)); });
     }
-    if (is_written) written_.push_back(i);
-    if (is_written && is_read) read_and_written_.push_back(i);
+  }
+  for (size_t i = 0; i < shells_.size(); ++i) {
+    const uint32_t storage = index(graph.value(graph.inputs()[i].value).storage);
+    if (!written.contains(storage)) continue;
+    written_.push_back(i);
+    if (read.contains(storage)) read_and_written_.push_back(i);
   }
 }
 

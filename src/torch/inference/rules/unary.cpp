@@ -123,6 +123,11 @@ bool contiguous_floating(const Call& call, Answer& answer) {
   return true;
 }
 
+// log_sigmoid: the kernel of the CPU has standard strides, that of CUDA iterates.
+bool log_sigmoid(const Call& call, Answer& answer) {
+  return call.tensor(0).device.is_cpu() ? contiguous_floating(call, answer) : floating_only(call, answer);
+}
+
 // glu(self, dim): two halves become one.
 bool gated(const Call& call, Answer& answer) {
   const TensorMeta& self = call.tensor(0);
@@ -236,7 +241,7 @@ constexpr RuleEntry kRules[] = {
     {"aten::hardtanh_", floating_only},
     {"aten::hardswish", floating_only},
     {"aten::hardswish_", floating_only},
-    {"aten::log_sigmoid", floating_only},
+    {"aten::log_sigmoid", log_sigmoid},
     {"aten::threshold", real_only},
     {"aten::threshold_", real_only},
     STATOR_FORMS("aten::clamp", clamp),
