@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 import torch
 from stator.fx.bodies import OpenGraph, arguments_of
+from stator.fx.failed_line import LINE
 from stator.fx.values import FakeValues
 from stator.runtime.bodies import Body, HigherOrderCall
 from stator.runtime.user_lines import traceback_text
@@ -306,6 +307,7 @@ class GraphBuilder:
             pending["val"] = pending["example_value"] = _Pending(value)
         if line:
             pending["stack_trace"] = _Pending(line)
+            pending[LINE] = line
         if operation is not None:
             around = [(name_of(each) or each.__name__, each) for each in self._open[-1].operators]
             pending["source_fn_stack"] = [*around, (operation.name, operation.target)]

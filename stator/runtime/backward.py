@@ -11,12 +11,15 @@ import torch
 class Backward:
     """One call of backward. Its tensors are roots, then the gradients given for them, then leaves."""
 
-    def __init__(self, roots: int, gradients: int, leaves: int, keeps_graph: bool) -> None:
+    def __init__(
+        self, roots: int, gradients: int, leaves: int, keeps_graph: bool, names_leaves: bool = False
+    ) -> None:
         self.roots = roots
         self.gradients = gradients
         self.result_count = leaves
         self.keeps_graph = keeps_graph
         self.creates_graph = False
+        self.names_leaves = names_leaves
 
     def __call__(self, tensors: list[torch.Tensor]) -> list[torch.Tensor | None]:
         """Compute the gradients of the leaves, which keep those that they have; called by every run."""
@@ -29,7 +32,13 @@ class Backward:
             leaf.grad = None
         try:
             torch.autograd.Variable._execution_engine.run_backward(
-                roots, given, self.keeps_graph, False, (), allow_unreachable=True, accumulate_grad=True
+                roots,
+                given,
+                self.keeps_graph,
+                False,
+                tuple(leaves) if self.names_leaves else (),
+                allow_unreachable=True,
+                accumulate_grad=True,
             )
             return [leaf.grad for leaf in leaves]
         finally:

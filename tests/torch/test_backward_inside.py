@@ -176,8 +176,18 @@ def history_of_one_leaf(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> An
     return a.grad.sum()
 
 
+def named_leaves(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> Any:
+    a.grad = b.grad = None
+    y = (a * b).exp()
+    y.sum().backward(inputs=[b], retain_graph=True)
+    seen = a.grad is None, b.grad.clone()
+    y.mean().backward(inputs=(a, c))
+    return seen, a.grad, c.grad is None
+
+
 PROGRAMS = [
     freed_history,
+    named_leaves,
     history_of_one_leaf,
     unused_leaf,
     adds_up,
@@ -196,6 +206,12 @@ def test_programs(program: Callable[..., Any]) -> None:
     compiled = stator.compile(program, backend="native")
     assert difference(steps(compiled, leaves), steps(program, leaves)) is None
     assert stator.cache_entries(compiled)
+
+
+def test_leaves_that_are_named_cost_no_break() -> None:
+    compiled = stator.compile(named_leaves, backend="native", fullgraph=WHOLE)
+    steps(compiled, leaves)
+    assert sum(entry.hits for entry in stator.cache_entries(compiled)) >= 1
 
 
 def test_a_hook_runs_its_code() -> None:

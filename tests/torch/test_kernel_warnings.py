@@ -116,3 +116,26 @@ print([str(each.message)[:14] for each in seen], stator.cache_entries(compiled)[
 def test_a_warning_that_torch_gives_once_is_given_once() -> None:
     done = subprocess.run([sys.executable, "-c", ONCE], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "['torch.meshgrid'] 2", done.stdout + done.stderr
+
+
+SCALAR = """
+import sys, warnings, stator, torch
+def scaled(x):
+    y = x * 2
+    return y * float(y.sum())
+compiled = stator.compile(scaled, backend=sys.argv[1]) if len(sys.argv) > 1 else scaled
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for _ in range(4): compiled(torch.ones(2, requires_grad=True))
+print([(str(each.message)[:19], each.lineno) for each in seen], torch.is_warn_always_enabled())
+"""
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_a_warning_of_torchs_bindings_is_given_by_the_native_run(backend: str) -> None:
+    run = [sys.executable, "-c", SCALAR, backend]
+    ours, eagers = (
+        subprocess.run(command, capture_output=True, text=True, timeout=120) for command in (run, run[:-1])
+    )
+    assert ours.stdout == eagers.stdout == "[('Converting a tensor', 5)] False\n"
+    assert "CaptureStopped" not in ours.stderr

@@ -371,17 +371,6 @@ assert compiled.breaks == [] and stator.cache_entries(compiled)[0].hits == 2, co
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
-def test_backward_to_given_inputs_is_a_break() -> None:
-    def backward(x: Tensor) -> Tensor:
-        (x * WEIGHT).sum().backward(inputs=[WEIGHT])
-        return x + 1
-
-    WEIGHT.grad = None
-    assert broken_at(backward, torch.ones(3)).startswith("backward")
-    assert WEIGHT.grad is not None
-    assert torch.equal(WEIGHT.grad, torch.full((3,), 2.0))
-
-
 class Square(torch.autograd.Function):
     generate_vmap_rule = True
 

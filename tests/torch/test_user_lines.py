@@ -1,6 +1,7 @@
 """The user's lines: of graph nodes, of guards, of breaks, with the calls that led there."""
 
 import inspect
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -172,3 +173,33 @@ def test_a_long_function_is_read_once() -> None:
     assert [n.meta["stack_trace"] for n in adds] == [
         f'  File "<long>", line {i + 2}, in long\n' for i in range(4000)
     ]
+
+
+def out_of_range(buffer: torch.Tensor, x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    buffer.add_(1)
+    y = x * 2
+    z = y[at]
+    return z + 1
+
+
+def called(function: Any, *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+def outer(buffer: torch.Tensor, x: torch.Tensor, at: torch.Tensor) -> Any:
+    return called(out_of_range, buffer, x, at) + 1
+
+
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager"])
+def test_errors_of_kernels_carry_the_lines_of_the_program(backend: str) -> None:
+    compiled = stator.compile(outer, backend=backend)
+    shown = []
+    for function in (outer, compiled, compiled):
+        if function is compiled:
+            compiled(torch.zeros(3), torch.ones(3), torch.tensor([1]))
+        with pytest.raises(IndexError, match="out of") as raised:
+            function(torch.zeros(3), torch.ones(3), torch.tensor([7]))
+        frames = traceback.extract_tb(raised.value.__traceback__)[1:]
+        shown.append([(frame.name, frame.lineno) for frame in frames])
+    assert [name for name, _ in shown[0]] == ["outer", "called", "out_of_range"]
+    assert shown[1:] == shown[:1] * 2

@@ -22,6 +22,8 @@
 #include "core/ir/print.h"
 #include "core/shape/text.h"
 #include "torch/guards/tensor_guard.h"
+#include "torch/tracing/caught_error.h"
+#include "torch/tracing/imported_module.h"
 #include "torch/tracing/thread_state.h"
 #include "torch/tracing/wrapper_tensors.h"
 
@@ -109,6 +111,7 @@ class FxProgram final : public TensorProgram {
       failure.of_backend = node == SIZE_MAX;
       failure.untouched = traces_.first == SIZE_MAX || node < traces_.first;
       if (node < session_->graph.nodes().size()) failure.line = session_->graph.nodes()[node].line;
+      if (node == SIZE_MAX && !failure.untouched) failure.line = take_line();
       if (failure.untouched) random.restore();
       return fail();
     }
@@ -172,6 +175,22 @@ class FxProgram final : public TensorProgram {
     }
     PyErr_Restore(Py_NewRef(Py_TYPE(raised)), error.release(), PyException_GetTraceback(raised));
     return place;
+  }
+  // The line whose node has raised the error that is set, where the backend runs nodes as they are.
+  LineId take_line() const {
+    if (!PyErr_Occurred()) return LineId::kNone;
+    Ref<> error = take_error();
+    auto line = LineId::kNone;
+    try {
+      const py::object found = imported("stator.fx.failed_line")
+                                   .attr("failed_line")(py::handle(error.get()), py::handle(module_.get()));
+      line = LineId{found.cast<uint32_t>()};
+    } catch (const std::exception&) {
+      drop_caught();
+    }
+    PyErr_Restore(Py_NewRef(Py_TYPE(error.get())), Py_NewRef(error.get()),
+                  PyException_GetTraceback(error.get()));
+    return line;
   }
   // Some floats are only compared, by guards: what is given for them is looked at by nobody.
   static Ref<> unused_real() {

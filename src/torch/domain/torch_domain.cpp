@@ -35,6 +35,7 @@
 #include "torch/domain/torch_folder.h"
 #include "torch/guards/tensor_guard.h"
 #include "torch/guards/tensor_watch.h"
+#include "torch/inference/quiet_warnings.h"
 #include "torch/replacements/allowed_call.h"
 #include "torch/replacements/attribute_writes.h"
 #include "torch/replacements/bodies.h"
@@ -154,6 +155,7 @@ class TorchCapture final : public DomainCapture {
     if (traits.takes_wrappers) session_->wrappers = std::make_unique<WrapperTensors>(*session_);
     takes_last_read_ = traits.reads_values;
     session_->enter();
+    warn_always_.emplace();
   }
   ~TorchCapture() override {
     if (session_ != nullptr) {  // programs keep the session
@@ -196,10 +198,12 @@ class TorchCapture final : public DomainCapture {
 
   void pause() override {
     flag_.set(false);
+    warn_always_.reset();
     session_->pause();
   }
   void resume() override {
     session_->resume();
+    warn_always_.emplace();
     flag_.set(true);
   }
   Ref<> opaque_call(PyObject* function, PyObject* arguments, PyObject* keywords, std::string& why) override {
@@ -302,6 +306,7 @@ class TorchCapture final : public DomainCapture {
       if (!default_device())
         session_->note_break(BreakCode::kUnsupportedMode, "a mode is active when the function returns");
       session_->leave();
+      warn_always_.reset();
       entered_ = false;
       flag_.set(false);
       if (session_->broken) return false;
@@ -409,6 +414,7 @@ class TorchCapture final : public DomainCapture {
   bool left_autocast_ = false;       // in the middle of it
   bool takes_last_read_ = false;
   CompilingFlag flag_;
+  std::optional<WarnAlways> warn_always_;  // marks of warnings that torch gives once are for native runs
   TracesGradients gradients_;
 };
 

@@ -64,6 +64,25 @@ std::vector<at::Tensor> leaves_behind(Session& session, const BackwardCall& call
   return reached;
 }
 
+// Those of the leaves that the program names.
+std::vector<at::Tensor> chosen(Session& session, const std::vector<at::Tensor>& leaves,
+                               const std::vector<at::Tensor>& named) {
+  std::vector<ir::ValueId> values;
+  for (const at::Tensor& tensor : named) {
+    if (!tensor.defined() || is_wrapper(tensor)) refuse("backward(inputs=...) of tensors like these");
+    values.push_back(session.value_of(tensor));
+    const auto is_leaf = [&](const Session::Lifted& input) {
+      return input.value == values.back() && input.tensor.is_leaf() && input.tensor.requires_grad();
+    };
+    if (std::ranges::none_of(session.inputs, is_leaf)) refuse("backward(inputs=...) of what is no leaf");
+  }
+  std::vector<at::Tensor> found;
+  for (const at::Tensor& leaf : leaves) {
+    if (std::ranges::find(values, session.value_of(leaf)) != values.end()) found.push_back(leaf);
+  }
+  return found;
+}
+
 // A gradient that is there already, to which torch adds in place; undefined: there is none.
 at::Tensor older_gradient(const Session& session, const py::object& leaf, const TensorMeta& expected) {
   static PyObject* const name = PyUnicode_InternFromString("grad");
@@ -102,7 +121,10 @@ void record_backward(Session& session, const BackwardCall& call) {
   }
   const OwnPython own(&session);
   // What is read and written below may add inputs.
-  const std::vector<at::Tensor> leaves = leaves_behind(session, call, roots);
+  std::vector<at::Tensor> leaves = leaves_behind(session, call, roots);
+  const bool names_leaves = !call.inputs.empty();
+  if (names_leaves) leaves = chosen(session, leaves, call.inputs);
+  if (names_leaves && leaves.empty()) refuse("backward(inputs=...) to leaves that get no gradient");
   std::vector<py::object> objects;
   std::vector<TensorMeta> metas;
   std::vector<at::Tensor> older;
@@ -118,9 +140,9 @@ void record_backward(Session& session, const BackwardCall& call) {
     specs.push_back(value_spec(metas.back(), false, dims[metas.size() - 1]));
     tensors.push_back(leaf);
   }
-  const py::object function =
-      imported("stator.runtime.backward")
-          .attr("Backward")(call.roots.size(), call.gradients.size(), leaves.size(), call.keeps_graph);
+  const py::object function = imported("stator.runtime.backward")
+                                  .attr("Backward")(call.roots.size(), call.gradients.size(), leaves.size(),
+                                                    call.keeps_graph, names_leaves);
   const ir::NodeId node =
       record_python_call(session, std::make_shared<OpaqueFunction>(function), "backward", tensors, {}, specs);
   static PyObject* const name = PyUnicode_InternFromString("grad");

@@ -18,6 +18,7 @@ namespace stator {
 struct BackwardCall {
   std::vector<at::Tensor> roots;
   std::vector<at::Tensor> gradients;  // undefined for None
+  std::vector<at::Tensor> inputs;     // the leaves that get one; empty: all
   bool keeps_graph = false;
 };
 

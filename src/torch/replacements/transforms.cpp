@@ -180,10 +180,9 @@ autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
   }
   if (has_compiled_autograd()) refuse();
   if (accumulates != 0) {
-    if (creates != 0 || (inputs != nullptr && (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != 0)) ||
-        is_in_transform())
-      refuse();
-    record_backward(*Session::current(), {tensors_of(outputs), tensors_of(given), keeps != 0});
+    if (creates != 0 || is_in_transform()) refuse();
+    const autograd::variable_list leaves = inputs != nullptr ? tensors_of(inputs) : autograd::variable_list();
+    record_backward(*Session::current(), {tensors_of(outputs), tensors_of(given), leaves, keeps != 0});
     return {};
   }
   if (!PythonsEngine::is_ready()) {

@@ -17,6 +17,7 @@
 #include "torch/operators/tensors_in.h"
 #include "torch/operators/value_errors.h"
 #include "torch/symbols/sym_node.h"
+#include "torch/tracing/binding_warnings.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/integer_reads.h"
 #include "torch/tracing/last_read.h"
@@ -311,6 +312,8 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
   std::optional<c10::impl::ExcludeDispatchKeyGuard> without_autocast;
   if (session->below_autocast) without_autocast.emplace(c10::autocast_dispatch_keyset);
   try {
+    if (take_new_warnings() && session->unrecorded == 0)
+      raise_break(BreakCode::kOutsideEffect, "a warning of torch's");
     const Arrival arrival = check_arguments(*session, arguments);
     if (arrival == Arrival::wrapped) return pass_on(info, keys, stack);
     if (arrival == Arrival::subclass) {
