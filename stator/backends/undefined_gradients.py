@@ -4,6 +4,8 @@ AOT autograd traces one backward for all results of a graph and runs it with zer
 gradient. Eager code has nothing there: zeros times an infinite derivative are NaN, and what only such results
 depend on gets a gradient of zeros. A segment makes such results of all variables that nobody reads again.
 So a backward without them is derived from the traced one, for each set of them that comes.
+
+And gradients that it gives as views of one memory are separated: torch adds the next ones to them in place.
 """
 
 import copy
@@ -13,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from stator._torch import undefined_gradients, watch_gradients
+from stator._torch import undefined_gradients, watch_gradients, without_shared_memory
 from torch import fx
 
 # A mark in the class, not a set of weak references: an interrupt in their callbacks would be lost.
@@ -40,12 +42,25 @@ class _Undefined:
 
 def _prepare(function: Any) -> None:
     """A class of AOT autograd, whose `forward` and `backward` run a compiled graph."""
-    if _PREPARED in vars(function) or function.maybe_subclass_metadata is not None:
-        return
-    parts = _Parts(function)
-    if parts.traced() is None:
+    if _PREPARED in vars(function):
         return
     setattr(function, _PREPARED, True)
+    _separate(function)
+    parts = _Parts(function)
+    if function.maybe_subclass_metadata is None and parts.traced() is not None:
+        _leave_out(function, parts)
+
+
+def _separate(function: Any) -> None:
+    backward = function.backward
+
+    def separate_backward(ctx: Any, *given: Any) -> Any:
+        return without_shared_memory(backward(ctx, *given))
+
+    function.backward = staticmethod(separate_backward)
+
+
+def _leave_out(function: Any, parts: "_Parts") -> None:
     forward, backward, run_compiled = function.forward, function.backward, function._backward_impl
 
     def watched_forward(ctx: Any, *inputs: Any) -> Any:

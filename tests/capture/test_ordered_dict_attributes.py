@@ -88,3 +88,20 @@ def test_an_attribute_is_written_to_the_callers_own() -> None:
             assert made.count == made["b"] == i
     gc.collect()
     assert first.__dict__ == second.__dict__ == {"count": 3}
+
+
+def test_instances_that_hold_one_share_a_capture() -> None:
+    """`typing.OrderedDict[str, int]()`, as torch_geometric's modules hold, leaves an attribute on it."""
+
+    def program(holder: Any) -> Any:
+        return [*holder.held.items(), getattr(holder.held, "tag", None)]
+
+    compiled = capture.Compiled(program)
+    holders = [Holder(ordered(tag=1)) for _ in range(8)]
+    for _ in range(3):
+        for holder in holders:
+            assert compiled(holder) == program(holder)
+    assert len(compiled.entries) <= 3
+    assert sum(row["hits"] for row in compiled.entries) >= 20
+    for other in (ordered(), ordered(tag=2), ordered(tag=1, more=3)):
+        assert compiled(Holder(other)) == program(Holder(other))

@@ -14,6 +14,7 @@
 #include "torch/domain/torch_domain.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/dispatch_fallback.h"
+#include "torch/tracing/shared_gradients.h"
 #include "torch/tracing/undefined_gradients.h"
 
 PYBIND11_MODULE(_torch, module) {
@@ -48,6 +49,14 @@ PYBIND11_MODULE(_torch, module) {
       "undefined_gradients",
       [](const py::object& context) { return stator::undefined_gradients(context.ptr()); },
       "In that backward: their places. Zeros stand there.");
+  module.def(
+      "without_shared_memory",
+      [](const py::object& gradients) {
+        stator::Ref<> separate = stator::without_shared_memory(gradients.ptr());
+        if (!separate) throw py::error_already_set();
+        return py::reinterpret_steal<py::object>(separate.release());
+      },
+      py::arg("gradients"), "What a backward gives, with copies of gradients that overlap others.");
   py::module_::import("stator._capture");
   if (!stator::install_torch_domain(&stator::make_program, &stator::native::trace_gradients))
     throw py::error_already_set();

@@ -1,5 +1,8 @@
 // capture/arguments/argument_match.cpp: matching arguments with those of the capture.
 #include "capture/arguments/argument.h"
+
+#include <algorithm>
+
 #include "capture/arguments/plain_dict.h"
 #include "capture/cpython/interrupts.h"
 #include "capture/guards/function_parts.h"
@@ -39,6 +42,13 @@ bool Argument::is_alike(PyObject* value) const {
   return parts == children.size();
 }
 
+// The dictionary of its attributes is a part of it.
+static bool compares_attributes(const Argument& argument) {
+  return std::ranges::any_of(argument.children, [](const std::unique_ptr<Argument>& child) {
+    return child->step.kind == ArgumentStep::Kind::attributes;
+  });
+}
+
 // What was asked of it as a whole, without its parts.
 bool Argument::has_same_form(PyObject* value) const {
   // Of a class that is gone, this is the address of something that is no class.
@@ -50,7 +60,8 @@ bool Argument::has_same_form(PyObject* value) const {
                                               : PySequence_Fast_GET_SIZE(value);
   if ((length && size != *length) || (is_empty && (size == 0) != *is_empty)) return false;
   if (kind == Kind::dict) {
-    if (PyODict_CheckExact(value) && !is_without_attributes(value)) return false;
+    if (PyODict_CheckExact(value) && !is_without_attributes(value) && !compares_attributes(*this))
+      return false;
     for (const Ref<>& key : absent) {
       if (PyDict_GetItemWithError(value, key.get()) != nullptr) return false;
       drop_error();
