@@ -29,7 +29,7 @@ class set_stance:
 
     `default`; `force_eager`: compiled functions run as they are; `eager_on_recompile`: what was captured
     serves, nothing new is captured; `fail_on_recompile`: a call that no capture serves is an error;
-    `eager_then_compile`: the first call of a function runs as it is. With `default`, `force_backend` is used
+    `eager_then_compile`: the first call of a function runs eagerly. With `default`, `force_backend` is used
     in place of every function's own backend.
 
     >>> import stator, torch

@@ -30,6 +30,12 @@ def test_paths_exist(document: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_named_without_a_folder_exist(document: Path) -> None:
+    named = set(re.findall(r"`([\w<>]+\.(?:h|cpp|def))`", document.read_text()))
+    assert not [name for name in named if not any((ROOT / "src").rglob(re.sub(r"<\w+>|XX", "*", name)))]
+
+
 def _exists(name: str) -> bool:
     """A pattern such as py3XX or <family> stands for at least one file."""
     return any(ROOT.glob(re.sub(r"<\w+>|XX", "*", name).rstrip("/")))

@@ -32,7 +32,7 @@ PyObject* call_marked(PyObject* function, PyObject* const* arguments, size_t fla
   Recording* recording = thread_context.recording;
   const Mark mark = marked_functions()[function];
   if (recording == nullptr) {
-    // Below a compiled function that runs as it is, a break is one still.
+    // Below a compiled function that runs eagerly, a break is one still.
     if (mark == Mark::skipped && thread_context.callees() != nullptr && stop_policy.is_error != nullptr &&
         stop_policy.is_error()) {
       CaptureStop stopped;

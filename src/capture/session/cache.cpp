@@ -153,7 +153,7 @@ bool CaptureCache::make_room(int limit) {
                        [](const Serving& known) { return known.outdated && known.entry->hits == 0; }) != 0;
 }
 
-// The function runs as it is until the module is there whose loading ended its first capture.
+// The function runs eagerly until the module is there whose loading ended its first capture.
 bool CaptureCache::awaits_module() const {
   if (!entries_.empty() || stops_.empty() || stops_.back().module.empty()) return false;
   const auto name = Ref<>::steal(PyUnicode_FromString(stops_.back().module.c_str()));
@@ -162,7 +162,7 @@ bool CaptureCache::awaits_module() const {
   return !is_loaded;
 }
 
-// The function runs as it is until the caller has left modes under which nothing is captured; told once.
+// The function runs eagerly until the caller has left modes under which nothing is captured; told once.
 CaptureCache::Answer CaptureCache::await_modes() {
   const auto is_told = [](const CaptureStop& stop) { return stop.code == BreakCode::kUnsupportedMode; };
   if (std::none_of(stops_.begin(), stops_.end(), is_told)) {

@@ -1,11 +1,11 @@
 // capture/session/cache.h: the captures of one function, and when one more is made.
 //
 // A call is served by the first capture whose guards hold. If none does, the call is captured, until the
-// limit is reached: from then on the function runs as it is. Captures that never served a call and take for
+// limit is reached: from then on the function runs eagerly. Captures that never served a call and take for
 // fixed what has turned out to vary make room first, where the others do serve. A way through the function
 // that breaks is tried as often as the limit says beside those that are captured; a function whose first
 // capture breaks is given up, unless a module was to be loaded: then it is tried again when that is there.
-// Under modes that nothing is captured in it runs as it is, and is captured when the caller has left them.
+// Under modes that nothing is captured in it runs eagerly, and is captured when the caller has left them.
 #ifndef STATOR_CAPTURE_SESSION_CACHE_H
 #define STATOR_CAPTURE_SESSION_CACHE_H
 
@@ -39,7 +39,7 @@ class CaptureCache {
  public:
   enum class Answer : uint8_t {
     served,   // `result` is the value, or nullptr with an error set
-    native,   // the function is to run as it is
+    native,   // the function is to run eagerly
     stopped,  // the same, since its capture stopped just now: stops().back()
     raised,   // an error is set
     // The program of a capture failed and left nothing behind; its error is set. The function is to run

@@ -14,7 +14,7 @@ enum class Stance : uint8_t {
   run_only,            // what was captured is used, nothing new is captured
   force_eager,         // compiled functions run as they are
   fail_on_recompile,   // a call that no capture serves is an error
-  eager_then_compile,  // the first call of a function runs as it is, the next one is captured
+  eager_then_compile,  // the first call of a function runs eagerly, the next one is captured
 };
 extern thread_local Stance thread_stance;
 

@@ -50,7 +50,7 @@ class CalleeCaptures final : public FrameSegments {
 
   // Whether captures served the call whose frame is about to start, or the generator that goes on: then
   // `result` is its value (a new reference, or nullptr with an error set), and the frame has ended as
-  // CPython's evaluator would end it. Otherwise the frame is untouched and runs as it is. `own`: the call as
+  // CPython's evaluator would end it. Otherwise the frame is untouched and runs eagerly. `own`: the call as
   // a whole was tried before.
   bool serve_call(PyThreadState* thread, cpython::Frame* frame, bool own, PyObject** result);
   Answer serve(PyThreadState* thread, cpython::Frame* frame, const Instruction& next, PyObject** result,

@@ -17,7 +17,7 @@ struct CompiledState {
   bool ran_once = false;                              // see Stance::eager_then_compile
   int limit = -1;                                     // of captures; negative: the setting's
   int calls_until_notice = 3;                         // that run as they are; then nothing_hook may be told
-  std::unique_ptr<CalleeCaptures> callees;            // of functions called while this one runs as it is
+  std::unique_ptr<CalleeCaptures> callees;            // of functions called while this one runs eagerly
   std::vector<std::unique_ptr<CalleesScope>> blocks;  // with-blocks that were entered
 };
 

@@ -3,7 +3,7 @@
 
 #include <ATen/autocast_mode.h>
 
-#include "torch/inference/stand_ins.h"
+#include "torch/inference/substituted_arguments.h"
 #include "torch/operators/tensors_in.h"
 #include "torch/tracing/own_python.h"
 #include "torch/tracing/tracer.h"
@@ -34,7 +34,7 @@ struct Unrecorded {
 
 void rerun_composite(Session& session, const OperatorInfo& info, c10::DispatchKeySet keys,
                      std::span<const c10::IValue> arguments, Inference& result) {
-  StandIns copies;
+  SubstitutedArguments copies;
   torch::jit::Stack stack;
   for (size_t i = 0; i < arguments.size(); ++i) {
     stack.push_back(copies.replace(arguments[i], i, [&](const at::Tensor& tensor) {

@@ -86,8 +86,8 @@ bool asked_by_validation() {
 
 }  // namespace
 
-std::optional<bool> known_truth(const Session& session, const OperatorInfo& info,
-                                std::span<const c10::IValue> arguments) {
+std::optional<bool> constant_predicate(const Session& session, const OperatorInfo& info,
+                                       std::span<const c10::IValue> arguments) {
   static const OperatorInfo* const is_nonzero =
       &operator_info(c10::Dispatcher::singleton().findSchemaOrThrow("aten::is_nonzero", ""));
   if (&info != is_nonzero) return std::nullopt;

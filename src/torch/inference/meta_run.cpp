@@ -12,7 +12,7 @@
 
 #include "torch/inference/composite_inference.h"
 #include "torch/inference/rules/pointwise.h"
-#include "torch/inference/stand_ins.h"
+#include "torch/inference/substituted_arguments.h"
 #include "torch/symbols/sym_node.h"
 #include "torch/tracing/own_python.h"
 #include "torch/tracing/session.h"
@@ -80,7 +80,7 @@ void run_on_twins(const OperatorInfo& info, std::span<const c10::IValue> argumen
   const c10::impl::ExcludeDispatchKeyGuard no_tracers(kTracerKey);
   const c10::Device device = common_device(arguments);
   const bool copies = computed != c10::ScalarType::Undefined;
-  StandIns twins;
+  SubstitutedArguments twins;
   torch::jit::Stack stack;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].isDevice()) {

@@ -326,7 +326,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* st
       case OperatorKind::query:
         return pass_on(info, keys, stack);
       case OperatorKind::data_dependent:
-        if (const auto truth = known_truth(*session, info, arguments)) {
+        if (const auto truth = constant_predicate(*session, info, arguments)) {
           torch::jit::drop(*stack, info.arguments);
           stack->emplace_back(*truth);
           return;

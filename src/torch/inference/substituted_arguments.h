@@ -1,5 +1,5 @@
-// src/torch/inference/stand_ins.h: tensors that stand for an operator's arguments while a kernel is run only
-// to learn what the operator returns.
+// src/torch/inference/substituted_arguments.h: tensors that stand for an operator's arguments while a kernel
+// is run only to learn what the operator returns.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,14 +12,14 @@
 
 namespace stator {
 
-struct StandIn {
+struct SubstitutedArgument {
   at::Tensor original;
   at::Tensor copy;
   int16_t argument;
   int32_t element;
 };
 
-class StandIns {
+class SubstitutedArguments {
  public:
   // A tensor that stands for `original`; wrapped numbers stand for themselves, and the same tensor gets the
   // same stand-in.
@@ -29,7 +29,7 @@ class StandIns {
 
   // The argument with its tensors replaced.
   c10::IValue replace(const c10::IValue& argument, size_t position, const Make& make);
-  bool empty() const { return stand_ins_.empty(); }
+  bool empty() const { return substituted_.empty(); }
 
   // Turns what the kernel left on the stack into an inference, arguments that it changed included.
   void describe(const OperatorInfo& info, const torch::jit::Stack& stack, const Shares& shares,
@@ -38,7 +38,7 @@ class StandIns {
  private:
   OutputSpec describe(const at::Tensor& tensor, const Shares& shares) const;
 
-  std::vector<StandIn> stand_ins_;
+  std::vector<SubstitutedArgument> substituted_;
 };
 
 }  // namespace stator

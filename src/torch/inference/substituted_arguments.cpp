@@ -1,5 +1,6 @@
-// src/torch/inference/stand_ins.cpp: arguments replaced before a kernel runs, results described afterwards.
-#include "torch/inference/stand_ins.h"
+// src/torch/inference/substituted_arguments.cpp: arguments replaced before a kernel runs, results described
+// afterwards.
+#include "torch/inference/substituted_arguments.h"
 
 #include "torch/operators/tensors_in.h"
 #include "torch/tracing/capture_break.h"
@@ -7,21 +8,21 @@
 
 namespace stator {
 
-c10::IValue StandIns::replace(const c10::IValue& argument, size_t position, const Make& make) {
+c10::IValue SubstitutedArguments::replace(const c10::IValue& argument, size_t position, const Make& make) {
   int32_t element = 0;
   return map_tensors(argument, [&](const at::Tensor& tensor) -> at::Tensor {
     const int32_t own = element++;
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return tensor;
-    for (const StandIn& known : stand_ins_) {
+    for (const SubstitutedArgument& known : substituted_) {
       if (known.original.is_same(tensor)) return known.copy;
     }
     at::Tensor copy = make(tensor);
-    stand_ins_.push_back({tensor, copy, static_cast<int16_t>(position), own});
+    substituted_.push_back({tensor, copy, static_cast<int16_t>(position), own});
     return copy;
   });
 }
 
-OutputSpec StandIns::describe(const at::Tensor& tensor, const Shares& shares) const {
+OutputSpec SubstitutedArguments::describe(const at::Tensor& tensor, const Shares& shares) const {
   OutputSpec spec;
   if (!tensor.defined()) {
     spec.kind = OutputSpec::Kind::undefined;
@@ -32,7 +33,7 @@ OutputSpec StandIns::describe(const at::Tensor& tensor, const Shares& shares) co
   spec.meta = meta_of(tensor);
   spec.requires_grad = tensor.requires_grad();
   spec.leaf = tensor.is_leaf();
-  for (const StandIn& known : stand_ins_) {
+  for (const SubstitutedArgument& known : substituted_) {
     const bool same = known.copy.is_same(tensor);
     if (same || shares(tensor, known.copy)) {
       spec.kind = same ? OutputSpec::Kind::same : OutputSpec::Kind::view;
@@ -45,8 +46,8 @@ OutputSpec StandIns::describe(const at::Tensor& tensor, const Shares& shares) co
   return spec;
 }
 
-void StandIns::describe(const OperatorInfo& info, const torch::jit::Stack& stack, const Shares& shares,
-                        Inference& result) const {
+void SubstitutedArguments::describe(const OperatorInfo& info, const torch::jit::Stack& stack,
+                                    const Shares& shares, Inference& result) const {
   for (const c10::IValue& value : stack) {
     ReturnSpec spec;
     const size_t before = result.outputs.size();
@@ -61,7 +62,7 @@ void StandIns::describe(const OperatorInfo& info, const torch::jit::Stack& stack
     }
     result.returns.push_back(std::move(spec));
   }
-  for (const StandIn& known : stand_ins_) {
+  for (const SubstitutedArgument& known : substituted_) {
     if (!(info.written >> known.argument & 1)) continue;
     OutputSpec spec = describe(known.copy, shares);
     bool is_output = false;
