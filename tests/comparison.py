@@ -8,6 +8,7 @@ functions included, and tensors that share memory on the left must share it on t
 from __future__ import annotations
 
 import array
+import cmath
 import collections
 import copy
 import dataclasses
@@ -62,20 +63,50 @@ def all_same(first: Any, second: Any) -> bool:
     return type(first) is type(second) and len(a) == len(b) and all(map(same, a, b))
 
 
-def tensor_difference(a: torch.Tensor, b: torch.Tensor) -> str | None:
-    """How two tensors differ by themselves; aliasing is `difference`'s."""
-    for name, look in TENSOR_FACTS.items():
-        ours, theirs = look(a), look(b)
-        if ours != theirs:
-            return f"{name}: {ours!r} is not {theirs!r}"
-    if not same_bits(a, b):
-        return f"values: {a.detach()!r} are not {b.detach()!r}"
+def near(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+    """Of one type, shape and dtype all through; numbers differ by no more than rounding does."""
+    if type(got) is not type(wanted):
+        return False
+    if isinstance(wanted, list | tuple):
+        pairs = zip(got, wanted, strict=False)
+        return len(got) == len(wanted) and all(near(a, b, rtol, atol) for a, b in pairs)
+    if isinstance(wanted, dict):
+        return list(got) == list(wanted) and near(list(got.values()), list(wanted.values()), rtol, atol)
+    if isinstance(wanted, torch.Tensor):
+        if (got.shape, got.dtype, got.layout) != (wanted.shape, wanted.dtype, wanted.layout):
+            return False
+        if wanted.layout is not torch.strided:
+            got, wanted = got.to_dense(), wanted.to_dense()
+        a, b = got.detach().resolve_conj(), wanted.detach().resolve_conj()
+        return torch.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+    if type(wanted).__module__ == "numpy" and hasattr(wanted, "tobytes"):
+        if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
+            return False
+        return near(got.tolist(), wanted.tolist(), rtol, atol)
+    if isinstance(wanted, float | complex):
+        return cmath.isclose(got, wanted, rel_tol=rtol, abs_tol=atol) or _atom_key(got) == _atom_key(wanted)
+    return bool(got == wanted)
+
+
+def tensor_difference(a: torch.Tensor, b: torch.Tensor, nodes: bool = True) -> str | None:
+    """How two tensors differ by themselves; aliasing is `difference`'s. `nodes`: also by kinds of grad_fn."""
+    with torch._C.DisableTorchFunction():  # the facts, not what a subclass says of them
+        for name, look in TENSOR_FACTS.items():
+            ours, theirs = look(a), look(b)
+            if name == "grad_fn" and not nodes:
+                ours, theirs = (each == "NoneType" for each in (ours, theirs))
+            if ours != theirs:
+                return f"{name}: {ours!r} is not {theirs!r}"
+        if not same_bits(a, b):
+            return f"values: {a.detach()!r} are not {b.detach()!r}"
     return None
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal values of one dtype and shape: NaNs are equal, zeros of different sign are not."""
     with torch.no_grad():
+        if a.device.type == "meta":
+            return True
         if a.layout is not torch.strided or a.is_quantized:
             return repr(a) == repr(b)
         a, b = a.as_subclass(torch.Tensor), b.as_subclass(torch.Tensor)
@@ -132,9 +163,12 @@ class Drained:
         return self.items[id(iterator)][1]
 
 
-def difference(a: Any, b: Any, drained: Drained | None = None) -> str | None:
-    """Where two object graphs differ, in words, or None. Iterators that cannot be copied are emptied."""
-    return _Walk(drained or Drained()).compare(a, b, "result")
+def difference(a: Any, b: Any, drained: Drained | None = None, nodes: bool = True) -> str | None:
+    """Where two object graphs differ, in words, or None. Iterators that cannot be copied are emptied.
+
+    `nodes`: whether kinds of grad_fn are compared; a graph that AOT autograd compiled is one node.
+    """
+    return _Walk(drained or Drained(), nodes).compare(a, b, "result")
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -147,8 +181,9 @@ def assert_alike(ours: Any, eagers: Any) -> None:
 
 
 class _Walk:
-    def __init__(self, drained: Drained) -> None:
+    def __init__(self, drained: Drained, nodes: bool) -> None:
         self.drained = drained
+        self.nodes = nodes
         self.partner: dict[int, int] = {}
         self.reverse: dict[int, int] = {}
         self.storages: dict[int, int] = {}
@@ -263,18 +298,24 @@ class _Walk:
         return None
 
     def tensors(self, a: torch.Tensor, b: torch.Tensor, at: str) -> str | None:
-        found = tensor_difference(a, b)
+        if hasattr(type(a), "__tensor_flatten__"):  # made of tensors that are its attributes
+            return self.wrappers(a, b, at)
+        found = tensor_difference(a, b, self.nodes)
         if found is not None:
             return f"{at}: {found}"
-        if a.layout is torch.strided and a.numel() and a.device.type != "meta":
-            ours, theirs = a.untyped_storage().data_ptr(), b.untyped_storage().data_ptr()
+        with torch._C.DisableTorchFunction():
+            leaf, memories = a.is_leaf, [_memory(each) for each in (a, b)]
+        if None not in memories:
+            ours, theirs = memories
             if (
                 self.storages.setdefault(ours, theirs) != theirs
                 or self.storages_back.setdefault(theirs, ours) != ours
             ):
                 return f"{at}: shares its memory with other tensors"
-        if a.is_leaf:
-            found = self.compare(a.grad, b.grad, f"{at}.grad")
+        if leaf:
+            with torch._C.DisableTorchFunction():
+                grads = a.grad, b.grad
+            found = self.compare(*grads, f"{at}.grad")
             if found is not None:
                 return found
         ours, theirs = (
@@ -282,6 +323,24 @@ class _Walk:
             for t in (a, b)
         )
         return self.attributes(ours, theirs, at)
+
+    def wrappers(self, a: Any, b: Any, at: str) -> str | None:
+        (names, context), (_, other) = a.__tensor_flatten__(), b.__tensor_flatten__()
+        for name in ("shape", "dtype", "requires_grad", "is_leaf"):
+            if getattr(a, name) != getattr(b, name):
+                return f"{at}: {name}: {getattr(a, name)} is not {getattr(b, name)}"
+        found = self.compare(context, other, f"{at}.context")
+        if found is None and a.is_leaf:
+            found = self.compare(a.grad, b.grad, f"{at}.grad")
+        for name in names:
+            found = found or self.compare(getattr(a, name), getattr(b, name), f"{at}.{name}")
+        return found
+
+
+def _memory(tensor: torch.Tensor) -> int | None:
+    if tensor.layout is not torch.strided or not tensor.numel() or tensor.device.type == "meta":
+        return None
+    return tensor.untyped_storage().data_ptr()
 
 
 def _atoms(a: Any, b: Any, at: str, exact: bool = True) -> str | None:

@@ -296,8 +296,9 @@ class Domain {
   // Whether reading this attribute of a tensor gives what a guard on the tensor's metadata covers, or records
   // an operator.
   virtual bool attribute_is_captured(PyObject* tensor, PyObject* name) const = 0;
-  // Whether this attribute of a tensor is an object of its own, the same one on every read (`grad`).
-  virtual bool attribute_is_an_object(PyObject*) const { return false; }
+  // The attribute of tensors that is an object of its own, the same one on every read (`grad`); nullptr:
+  // there is none.
+  virtual PyObject* object_attribute() const { return nullptr; }
   // Whether that object may be there: a leaf that requires a gradient.
   virtual bool keeps_objects(PyObject*) const { return false; }
   virtual std::unique_ptr<TensorGuard> guard(PyObject* tensor) const = 0;

@@ -52,7 +52,8 @@ def compile(
     `model` is a function, a method, a callable object, a module or a class; without it the call gives a
     decorator. `fullgraph=True` makes a break an error that shows the line and how to mend it. `dynamic` is
     True (sizes are symbolic), False (never) or None (those that change). `backend` is a name of
-    `list_backends()` or a function `fn(gm, example_inputs) -> callable`; `mode` and `options` are for it.
+    `list_backends()` or a function `fn(gm, example_inputs) -> callable`; `mode` and `options` are for it,
+    but for `options["guard_filter_fn"]`, which says which guards of a capture count.
     `recompile_limit` is the number of captures after which it runs natively (`config.recompile_limit`).
 
     >>> import torch
@@ -83,7 +84,12 @@ def compile(
         return model
     chosen = choose(backend, mode, options, dynamic)
     context = OptimizeContext(
-        chosen, fullgraph, dynamic, asked=(backend, mode, options), recompile_limit=recompile_limit
+        chosen,
+        fullgraph,
+        dynamic,
+        asked=(backend, mode, options),
+        recompile_limit=recompile_limit,
+        guard_filter_fn=options.get("guard_filter_fn") if options else None,
     )
     return context(model)
 

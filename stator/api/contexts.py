@@ -13,6 +13,7 @@ from typing import Any, TypeVar, overload
 from stator import _capture, support
 from stator.api import cache
 from stator.api.argument_types import require
+from stator.api.guard_filter import GuardEntry, guard_filter
 from stator.backends.builtin import in_engine
 from stator.config import config, is_disabled
 
@@ -32,11 +33,13 @@ class OptimizeContext:
     """The backend as the user gave it, its mode and options: another process chooses it again by these."""
     recompile_limit: int | None = None
     """Captures of one function before it runs natively; None: the setting's."""
+    guard_filter_fn: Callable[[list[GuardEntry]], Sequence[bool]] | None = None
+    """Says which guards of a capture count. Answers may be wrong where one is dropped: the user's wish."""
 
     def __reduce__(self) -> Any:
         settings = (self.fullgraph, self.dynamic, self.guard_export_fn, self.guard_fail_fn)
         asked = self.asked or (self.backend, None, None)
-        return _context_again, (asked, *settings, self.recompile_limit)
+        return _context_again, (asked, *settings, self.recompile_limit, self.guard_filter_fn)
 
     def with_backend(self, backend: Any) -> "OptimizeContext":
         """The same settings with another backend."""
@@ -68,6 +71,7 @@ class OptimizeContext:
             on_miss=self.guard_fail_fn,
             context=self,
             limit=-1 if self.recompile_limit is None else self.recompile_limit,
+            guard_filter=guard_filter(self.guard_filter_fn) if self.guard_filter_fn else None,
         )
         if isinstance(fn, _capture.Wrapper):  # what was set on the outer one counts
             vars(compiled).update(vars(fn))
@@ -112,6 +116,7 @@ def _context_again(
     guard_export_fn: Any,
     guard_fail_fn: Any,
     recompile_limit: int | None,
+    guard_filter_fn: Any,
 ) -> OptimizeContext:
     from stator.backends.choice import choose
 
@@ -123,6 +128,7 @@ def _context_again(
         guard_fail_fn,
         asked,
         recompile_limit,
+        guard_filter_fn,
     )
 
 
@@ -149,11 +155,13 @@ def optimize(
     disable: bool = False,
     dynamic: bool | None = None,
     recompile_limit: int | None = None,
+    guard_filter_fn: Callable[[list[GuardEntry]], Sequence[bool]] | None = None,
 ) -> Any:
     """A context that compiles what it is called with; `nopython=True` wants one whole graph.
 
     `guard_export_fn` receives the guards of each new entry; `guard_fail_fn` the guard that failed before a
-    further capture, in words.
+    further capture, in words. `guard_filter_fn` receives the guards of each new entry and says for each
+    whether it counts.
 
     >>> import torch
     >>> optimize("native")(torch.sin)(torch.zeros(2))
@@ -175,6 +183,7 @@ def optimize(
         guard_fail_fn,
         (backend, None, None),
         recompile_limit,
+        guard_filter_fn,
     )
 
 

@@ -33,7 +33,7 @@ def choose(
     """The backend, ready to be called with a graph and its example inputs."""
     if mode is not None and options is not None:
         raise RuntimeError("mode and options cannot both be given: a mode is a set of options")
-    # Which guards are kept: dropping some is never needed for a right answer.
+    # Which guards count is no matter of the backend's (stator/api/guard_filter.py).
     if options is not None and "guard_filter_fn" in options:
         options = {name: value for name, value in options.items() if name != "guard_filter_fn"}
     if isinstance(backend, str) and backend == "inductor":

@@ -122,7 +122,8 @@ def optimize(
     dynamic: bool | None = None,
     error_on_graph_break: bool | None = None,
     recompile_limit: int | None = None,
-    **without_meaning: Any,  # guard_filter_fn may drop guards; package
+    guard_filter_fn: Callable[[list[Any]], Any] | None = None,
+    **without_meaning: Any,  # package
 ) -> Any:
     """`torch._dynamo.optimize`."""
     return contexts.optimize(
@@ -133,6 +134,7 @@ def optimize(
         disable=disable,
         dynamic=sizes_by_settings(dynamic),
         recompile_limit=recompile_limit,
+        guard_filter_fn=guard_filter_fn,
     )
 
 

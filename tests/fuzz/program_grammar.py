@@ -175,6 +175,14 @@ class Writer:
                     f"({self.tensor(names)} * LEAF).sum().backward()",
                     f"(LEAF * {self.tensor(names)}.detach()).sum().backward(); y = y + LEAF.grad",
                     "LEAF.grad = None",
+                    f"y = y + torch.autograd.grad((LEAF * {self.tensor(names)}.detach()).exp().sum(), LEAF)"
+                    "[0]",
+                    f"y = y + torch.autograd.grad((LEAF * {self.tensor(names)}).sin().sum(), LEAF,"
+                    " create_graph=True)[0]",
+                    f"LOG.append(torch.autograd.grad(({self.tensor(names)} * LEAF).sum(),"
+                    f" {self.tensor(names)}, allow_unused=True))",
+                    "n = n + random.choice([0, 1, 2])",
+                    "LOG.append(random.sample(range(5), 2))",
                     f"n = n + ({self.tensor(names)} > 0).sum().item() % 3",
                     f"y = y * ({self.tensor(names)} > 0).sum().item()",
                     f"LOG.append([{self.tensor(names)}.argmax().item(), n])",

@@ -15,9 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import seeded_programs
+from comparison import near
 
 import torch
 from torch import Tensor
@@ -111,12 +113,6 @@ def gradients(function: Callable[..., list[Tensor]], size: int, seed: int) -> An
     return [each.detach().clone() for each in results], found
 
 
-def is_same(wanted: Tensor | None, found: Tensor | None) -> bool:
-    if wanted is None or found is None:
-        return wanted is found
-    return torch.allclose(wanted, found, rtol=1e-4, atol=1e-5, equal_nan=True)
-
-
 def difference(seed: int, backend: Any) -> str | None:
     """Where the captured program differs, or None."""
     import stator
@@ -137,7 +133,7 @@ def difference(seed: int, backend: Any) -> str | None:
                 return f"{where}one of both raises: eager {wanted}, captured {found}"
             continue
         for of in (0, 1):
-            if len(wanted[of]) != len(found[of]) or not all(map(is_same, wanted[of], found[of])):
+            if not near(found[of], wanted[of], rtol=1e-4, atol=1e-5):
                 return f"{where}{('results', 'gradients')[of]}: {wanted[of]}\n{found[of]}"
     return None
 

@@ -399,6 +399,55 @@ def test_special(name: str) -> None:
     check(function, *inputs)
 
 
+def quotients(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+    return [
+        x / y,
+        x / 49,
+        (x / 49).floor(),
+        x.long() / 49,
+        x[:40, None] / y[:8],
+        (x.view(-1, 5) / y.view(-1, 5)[:, :1]).trunc(),
+        x.round().view(-1, 5).mean(1),
+        *(torch.div(x, by, rounding_mode=mode) for by in (y, y[5], 0.3) for mode in ("floor", "trunc")),
+        torch.div(x[:40, None], y[:8], rounding_mode="trunc"),
+        F.avg_pool2d(x.view(1, 1, -1, 20).round(), 7),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("unit", [1, 0.3])
+def test_quotients_are_rounded_once(dtype: torch.dtype, unit: float) -> None:
+    """XLA multiplies by the reciprocal of what is constant or broadcast: 49 / 49 would be less than 1."""
+    x = torch.arange(-200, 200).to(dtype) * unit
+    y = (torch.arange(400) % 60 + 1).to(dtype) * unit
+    compiled = stator.compile(quotients, backend="openxla_eval")
+    with torch.no_grad():
+        pairs = list(zip(compiled(x, y), quotients(x, y), strict=True))
+    assert [i for i, (got, wanted) in enumerate(pairs) if not torch.equal(got, wanted)] == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_constants_stay_apart(dtype: torch.dtype) -> None:
+    """XLA adds, and multiplies, constants that follow each other: what the first one rounded away is back."""
+    magic = 1.5 * 2.0 ** (23 if dtype is torch.float32 else 52)
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x + magic) - magic, magic - (x + magic), x * 1e-30 * 1e30, (x * 0.1) * 10, 3 + (x - magic)
+
+    x = torch.linspace(-9, 9, 77, dtype=dtype)
+    with torch.no_grad():
+        got = stator.compile(program, backend="openxla_eval")(x)
+    assert [torch.equal(a, b) for a, b in zip(got, program(x), strict=True)] == [True] * 5
+
+
+def test_logarithms_of_powers_are_whole() -> None:
+    for base, logarithm in ((2, torch.log2), (10, torch.log10)):
+        powers = torch.tensor([float(base) ** i for i in range(-12, 13)], dtype=torch.float64)
+        with torch.no_grad():
+            got = stator.compile(logarithm, backend="openxla_eval")(powers)
+        assert got.tolist() == list(range(-12, 13))
+
+
 def test_statistics_of_a_batch() -> None:
     def normalise(x: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> torch.Tensor:
         return F.batch_norm(x, mean, var, None, None, True, 0.3)

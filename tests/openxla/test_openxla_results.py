@@ -338,3 +338,66 @@ def test_types_that_kernels_take_go_to_xla() -> None:
     )
     check(lambda x, w: F.layer_norm(x, (4,), w, w), torch.randn(3, 4).bfloat16(), torch.randn(4), outside=0)
     check(lambda x: (x.sign(), x & ~x, x.cumsum(0), x < ~x), torch.tensor([True, False]), outside=0)
+
+
+def writes_rows(x: torch.Tensor) -> torch.Tensor:
+    x[0].zero_()
+    return x * 2
+
+
+def writes_all(x: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    return x * 2
+
+
+def writes_a_view_that_overlaps(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y.as_strided((4, 5), (2, 1)).mul_(2)
+    return y
+
+
+OVERLAPPING = {
+    "a dimension without steps": (writes_rows, torch.ones(4, 1, 5).expand(4, 3, 5)),
+    "steps that meet": (writes_all, torch.arange(20.0).as_strided((4, 5), (3, 1))),
+    "a view": (writes_a_view_that_overlaps, torch.arange(12.0)),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_what_is_written_overlaps_itself(name: str) -> None:
+    function, x = OVERLAPPING[name]
+    check(function, x, used=False)
+
+
+def negates(part: torch.Tensor) -> torch.Tensor:
+    part *= -1
+    return part
+
+
+@pytest.mark.parametrize("backend", ["openxla_eval", "openxla"])
+def test_gradients_of_arguments_that_are_written(backend: str) -> None:
+    """A write to what the caller computed is a node of autograd there, too."""
+
+    def gradient(function: Callable[..., Any]) -> list[torch.Tensor]:
+        x = torch.arange(6.0, requires_grad=True)
+        part = x * 3
+        whole = part * 1
+        (function(part) * 2 + whole).sum().backward()
+        assert x.grad is not None
+        return [part.detach(), x.grad]
+
+    assert_agree(gradient(stator.compile(negates, backend=backend)), gradient(negates))
+
+
+def test_parameters_are_written_without_gradients() -> None:
+    """A step of an optimizer needs none: it goes to XLA as it was captured."""
+
+    def step(weight: torch.Tensor, rate: torch.Tensor) -> torch.Tensor:
+        return weight.sub_(rate * weight)
+
+    weight = torch.nn.Parameter(torch.arange(4.0))
+    before = dict(counts)
+    with torch.no_grad():
+        stator.compile(step, backend="openxla_eval")(weight, torch.tensor(0.5))
+    assert weight.tolist() == [0, 0.5, 1, 1.5]
+    assert counts["direct"] == before["direct"] + 1

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 
 import torch.utils._pytree as pytree
+from comparison import near
 from opinfo import SEED, UNINITIALISED, chosen, fresh, is_tensor, name_of, tensors_in
 
 import stator._torch as st
@@ -56,13 +57,6 @@ def ways(info: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "argument", on_the_argument
 
 
-def equal(got: torch.Tensor, wanted: torch.Tensor) -> bool:
-    if got.layout != torch.strided:
-        got, wanted = got.to_dense(), wanted.to_dense()
-    rtol = RTOL.get(wanted.dtype, 0.0)
-    return torch.allclose(got.resolve_conj(), wanted.resolve_conj(), rtol=rtol, atol=rtol, equal_nan=True)
-
-
 def check(program: Callable[..., Any], tree: Any, comparable: bool = True, keeps: bool = False) -> str | None:
     """None if the functional form gives what eager code gives; `eager`, `break` or `refused: …`, else why."""
     args, kwargs = pytree.tree_map(fresh, tree)
@@ -93,7 +87,8 @@ def check(program: Callable[..., Any], tree: Any, comparable: bool = True, keeps
     for a, b in zip(mine, theirs, strict=True):
         if (a.shape, a.dtype) != (b.shape, b.dtype):
             return f"{a.dtype}{list(a.shape)} for {b.dtype}{list(b.shape)}"
-        if comparable and not equal(a, b):
+        rtol = RTOL.get(b.dtype, 0.0)
+        if comparable and not near(a, b, rtol, rtol):
             return "values differ"
     return None
 

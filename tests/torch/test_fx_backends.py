@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 import pytest
-from comparison import same
+from comparison import assert_alike, same
 
 import stator
 import torch
@@ -488,3 +488,32 @@ def test_backends_find_a_mode_for_fake_tensors(dynamic: bool) -> None:
     compiled = stator.compile(lambda x: x + 1, backend=backend, fullgraph=True, dynamic=dynamic)
     assert same(compiled(x), x + 1)
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "number", [complex(0, -0.0), complex(-0.0, 1), complex(0, math.inf), complex(1, math.nan)]
+)
+def test_complex_numbers_that_python_reads_otherwise(number: complex, backend: str) -> None:
+    def program(x: torch.Tensor) -> Any:
+        return x * number, torch.full((2,), number)
+
+    compiled = stator.compile(program, backend=backend)
+    for _ in range(3):
+        assert_alike(compiled(torch.ones(2)), program(torch.ones(2)))
+    assert [entry.hits for entry in stator.cache_entries(compiled)] == [2]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_results_of_inference_mode_are_inference_tensors(backend: str) -> None:
+    weight = nn.Parameter(torch.ones(3))
+
+    @torch.inference_mode()
+    def program(x: torch.Tensor) -> Any:
+        return x * weight, x[0], weight + 1
+
+    compiled = stator.compile(program, backend=backend)
+    for size in (2, 2, 4, 5):
+        x = torch.ones(size, 3)
+        assert_alike(compiled(x), program(x))
+    assert len(stator.cache_entries(compiled)) == 2

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from comparison import alike
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import return_and_correct_aliasing
 
@@ -65,18 +66,6 @@ def scaled(seed: int, *size: int, factor: float = 2.0, grad: bool = False) -> Sc
     torch.manual_seed(seed)
     made: Scaled = Scaled(torch.randn(*size), factor)
     return made.requires_grad_() if grad else made
-
-
-def alike(a: Any, b: Any) -> bool:
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(alike, a, b))
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, Scaled):
-        return a.factor == b.factor and alike(a.data_, b.data_) and a.requires_grad == b.requires_grad
-    if isinstance(a, torch.Tensor):
-        return torch.equal(a, b) and a.requires_grad == b.requires_grad
-    return bool(a == b)
 
 
 def products(x: Any, y: torch.Tensor) -> Any:

@@ -4,12 +4,14 @@
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <optional>
 #include <stdexcept>
 
 #include "backends/fx/convert.h"
+#include "backends/fx/operands.h"
 #include "backends/fx/overlap_checked.h"
 #include "backends/kernel_warnings.h"
 #include "backends/native/tensor_program.h"
@@ -40,6 +42,23 @@ InputOverlap overlap_of(const Session& session) {
   return InputOverlap(session.graph, tensors);
 }
 
+// Whether every operator stands within an inference mode that the program enters and leaves.
+bool is_all_in_inference_mode(const ir::Graph& graph) {
+  std::vector<bool> entered{false};
+  bool any = false;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.op == ir::op::kInferenceEnter) {
+      entered.push_back(graph.operands(node)[0].boolean);
+    } else if (node.op == ir::op::kInferenceExit) {
+      entered.pop_back();
+    } else if (!graph.op_of(node).flags.has(ir::OpFlag::kMode)) {
+      any = true;
+      if (!entered.back()) return false;
+    }
+  }
+  return any && entered.size() == 1;
+}
+
 class FxProgram final : public TensorProgram {
  public:
   FxProgram(std::shared_ptr<Session> session, Converted converted, Ref<> callable)
@@ -52,6 +71,7 @@ class FxProgram final : public TensorProgram {
         reals_(session_->shapes().real_symbols().size()),
         used_reals_(used_reals(session_->graph)),
         traces_(traces_of(session_->graph)),
+        in_inference_mode_(is_all_in_inference_mode(session_->graph)),
         // Nodes that run in their order see every write.
         overlap_(session_->changes_tensors ? std::nullopt : std::optional(overlap_of(*session_))) {
     for (const OutputPlace& output : outputs_) returned_ += output.is_input ? 0 : 1;
@@ -73,7 +93,12 @@ class FxProgram final : public TensorProgram {
       return false;
     };
     KernelWarnings warnings(nullptr);
+    // AOT autograd leaves the mode out of what it compiles, and with it that the results are inference
+    // tensors.
+    std::optional<c10::InferenceMode> inference;
+    if (in_inference_mode_) inference.emplace();
     const Ref<> result = subclasses_.empty() ? call(inputs, bindings) : call_plainly(inputs, bindings);
+    inference.reset();
     if (size_t node = 0; result && !warnings.show(session_->graph, node)) {
       failure.untouched = traces_.first == SIZE_MAX;
       if (failure.untouched) random.restore();
@@ -202,6 +227,7 @@ class FxProgram final : public TensorProgram {
   size_t reals_;                 // floats between the two
   std::vector<bool> used_reals_;
   RunTraces traces_;
+  bool in_inference_mode_;
   std::optional<InputOverlap> overlap_;
   Py_ssize_t returned_ = 0;
   std::vector<size_t> subclasses_;  // numbers of inputs that are instances of classes of the program's
@@ -247,6 +273,7 @@ void add_guards(shape::Context& shapes, const py::object& symbols) {
 
 std::unique_ptr<TensorProgram> make_fx_program(std::shared_ptr<Session> session, PyObject* backend,
                                                const std::vector<std::string>& sources) {
+  if (!has_source_text(session->graph)) return native::make_tensor_program(std::move(session));
   const std::optional<InputOverlap> overlap =
       session->changes_tensors ? std::nullopt : std::optional(overlap_of(*session));
   if (overlap && overlap->any_partial()) {

@@ -1,13 +1,13 @@
 // src/backends/fx/input_overlap.cpp: the pairs of inputs that overlap in memory.
 #include "backends/fx/input_overlap.h"
 
-#include <ATen/MemoryOverlap.h>
-
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
 #include "core/ir/effects.h"
+#include "core/shape/context.h"
 
 namespace stator::fx {
 namespace {
@@ -33,6 +33,34 @@ bool overlap(const at::Tensor& a, const at::Tensor& b) {
          bytes(b, b.storage_offset()) < bytes(a, end_of(a));
 }
 
+// Whether two indices may name one element. Strides that interleave without meeting are taken for such.
+bool may_overlap_itself(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (size_t i = 0; i < sizes.size(); i++) {
+    if (sizes[i] == 0) return false;
+    if (sizes[i] != 1) steps.emplace_back(strides[i], sizes[i]);
+  }
+  std::ranges::sort(steps);
+  int64_t reached = 0;  // by the dimensions of smaller strides
+  for (const auto& [stride, size] : steps) {
+    if (stride <= reached) return true;
+    reached += (size - 1) * stride;
+  }
+  return false;
+}
+
+bool may_overlap_itself(const at::Tensor& tensor) {
+  if (!has_memory(tensor) || tensor.layout() != at::kStrided || tensor.is_nested()) return false;
+  return may_overlap_itself(tensor.sizes(), tensor.strides());
+}
+
+bool may_overlap_itself(const ir::Graph& graph, ir::ValueId id) {
+  std::vector<int64_t> sizes, strides;
+  for (const shape::Dim& dim : graph.sizes(id)) sizes.push_back(graph.shapes().hint(dim).value_or(2));
+  for (const shape::Dim& dim : graph.strides(id)) strides.push_back(graph.shapes().hint(dim).value_or(0));
+  return sizes.size() == strides.size() && may_overlap_itself(sizes, strides);
+}
+
 bool is_same_view(const at::Tensor& a, const at::Tensor& b) {
   return a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
          a.dtype() == b.dtype();
@@ -55,7 +83,10 @@ InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>
     const auto operands = graph.operands(node);
     for (size_t i = 0; i < operands.size(); i++) {
       if (effects.writes_argument(i) || effects.unknown)
-        graph.for_each_value(operands[i], [&](ir::ValueId id) { written.insert(storage_of(id)); });
+        graph.for_each_value(operands[i], [&](ir::ValueId id) {
+          written.insert(storage_of(id));
+          any_overlaps_itself_ |= may_overlap_itself(graph, id);
+        });
     }
   }
   // Symbols of the graph are inputs too, in front of the tensors.
@@ -67,8 +98,7 @@ InputOverlap::InputOverlap(const ir::Graph& graph, const std::vector<at::Tensor>
   for (const at::Tensor& input : inputs) tensors.push_back(&input);
   written_.resize(tensors.size());
   for (size_t i = 0; i < tensors.size(); i++)
-    any_overlaps_itself_ |= written_[i] && has_memory(*tensors[i]) &&
-                            at::has_internal_overlap(*tensors[i]) == at::MemOverlap::Yes;
+    any_overlaps_itself_ |= written_[i] && may_overlap_itself(*tensors[i]);
   any_written_ = tensors.size() > 1 && std::ranges::find(written_, true) != written_.end();
   if (any_written_) pairs_ = pairs_of(tensors);
 }

@@ -20,8 +20,9 @@ class InputOverlap {
 
   // Whether an input that is written overlapped another one.
   bool any() const { return !pairs_.empty(); }
-  // Whether one overlapped another, or itself (`expand`), otherwise than element by element: eager kernels
-  // refuse to write to such memory, which a functional graph cannot know, and parts of it can be written.
+  // Whether one overlapped another otherwise than element by element, or what is written, or an input that it
+  // is a view of, overlaps itself (`expand`, `as_strided`): eager kernels refuse to write to such memory, or
+  // write parts of it twice, which a functional graph cannot know.
   bool any_partial() const;
   // Whether the program depends on it at all.
   bool matters() const { return any_written_; }
@@ -43,7 +44,7 @@ class InputOverlap {
 
   std::vector<bool> written_;
   bool any_written_ = false;
-  bool any_overlaps_itself_ = false;  // that is written; strides are guarded, so it is so in every call
+  bool any_overlaps_itself_ = false;  // what is written; strides are guarded, so it is so in every call
   std::vector<Pair> pairs_;
 };
 

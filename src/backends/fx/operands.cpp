@@ -9,6 +9,8 @@
 #include <torch/csrc/utils/tensor_memoryformats.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <stdexcept>
 
 namespace stator::fx {
@@ -26,7 +28,27 @@ py::object value_object(const ValueObjects& values, ir::ValueId id) {
   return found;
 }
 
+// Python reads "-0j" as -(0j), whose real part is negative too, and "infj" as a name.
+bool reads_back(std::complex<double> number) {
+  const auto is_usual = [](double part) { return std::isfinite(part) && !(part == 0 && std::signbit(part)); };
+  return is_usual(number.real()) && is_usual(number.imag());
+}
+
+bool reads_back(const ir::Graph& graph, const ir::Operand& operand) {
+  if (operand.kind == ir::OperandKind::kComplex) return reads_back(graph.complex(operand));
+  return operand.kind != ir::OperandKind::kList ||
+         std::ranges::all_of(graph.elements(operand),
+                             [&](const ir::Operand& element) { return reads_back(graph, element); });
+}
+
 }  // namespace
+
+bool has_source_text(const ir::Graph& graph) {
+  return std::ranges::all_of(graph.nodes(), [&](const ir::Node& node) {
+    return std::ranges::all_of(graph.operands(node),
+                               [&](const ir::Operand& operand) { return reads_back(graph, operand); });
+  });
+}
 
 py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const ValueObjects& values,
                      const AddConstant& constant, const DimObject& dim) {
@@ -104,7 +126,8 @@ bool is_default(const ir::Graph& graph, const ir::Operand& operand, const c10::A
     case Kind::kInt:
       return value.isInt() && value.toInt() == operand.integer;
     case Kind::kDouble:
-      return value.isDouble() && value.toDouble() == operand.real;
+      return value.isDouble() && value.toDouble() == operand.real &&
+             std::signbit(value.toDouble()) == std::signbit(operand.real);
     case Kind::kString:
       return value.isString() && value.toStringView() == graph.string(operand);
     case Kind::kDType:

@@ -21,6 +21,10 @@ using AddConstant = std::function<py::object(py::object)>;
 py::object object_of(const ir::Graph& graph, const ir::Operand& operand, const ValueObjects& values,
                      const AddConstant& constant, const DimObject& dim);
 
+// Whether the numbers of a graph are the same ones when Python reads its source text: torch.fx runs graphs as
+// text, also those that AOT autograd makes of them, and some complex numbers have none.
+bool has_source_text(const ir::Graph& graph);
+
 // Whether the operand is what the schema has as the argument's default: torch.fx graphs leave those out.
 bool is_default(const ir::Graph& graph, const ir::Operand& operand, const c10::Argument& argument);
 

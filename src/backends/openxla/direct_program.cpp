@@ -1,6 +1,7 @@
 // src/backends/openxla/direct_program.cpp: functional form, StableHLO, and a run that is C++ up to jaxlib.
 #include "backends/openxla/direct_program.h"
 
+#include <c10/core/GradMode.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
@@ -17,6 +18,7 @@
 #include "backends/openxla/runtime/executable.h"
 #include "backends/openxla/runtime/precision.h"
 #include "capture/cpython/attribute_lookup.h"
+#include "core/ir/effects.h"
 #include "core/ir/node_lines.h"
 #include "core/ir/print.h"
 #include "core/pass/decompose.h"
@@ -125,6 +127,17 @@ at::Device place_of(const ir::Device& device) {
   return device.type == ir::DeviceType::kCpu ? at::Device(at::kCPU) : at::Device(at::kCUDA, device.index);
 }
 
+// A write to it is a node of autograd: the program would copy the new contents without one.
+bool writes_with_gradient(const ir::Graph& graph) {
+  if (!c10::GradMode::is_enabled()) return false;  // modes inside the graph have no functional form
+  return std::ranges::any_of(graph.nodes(), [&](const ir::Node& node) {
+    bool gradient = false;
+    const auto note = [&](ir::ValueId id) { gradient |= graph.value(id).requires_grad(); };
+    graph.for_each_use(node, note);
+    return gradient && ir::effects_of(graph, node).writes != 0;
+  });
+}
+
 // Values of no gradient and of plain sizes, all on one device that has a runtime.
 std::optional<std::string> not_plain(const ir::Graph& graph, const ir::Device& device) {
   if (device.type != ir::DeviceType::kCpu && device.type != ir::DeviceType::kCuda) return "another device";
@@ -166,6 +179,7 @@ bool returns_compact(const pass::FunctionalForm& form) {
 // Why the graph cannot go to the emitter as it was captured; nothing if it can.
 static std::optional<std::string> obstacle(const Session& session, const ir::Device& device) {
   if (session.changes_tensors || session.has_read) return "it changes tensors' attributes or reads numbers";
+  if (writes_with_gradient(session.graph)) return "gradients of what is written";
   return not_plain(session.graph, device);
 }
 
@@ -185,7 +199,8 @@ std::unique_ptr<TensorProgram> make_direct_program(const std::shared_ptr<Session
   std::vector<at::Tensor> tensors;
   for (const Session::Lifted& lifted : session->inputs) tensors.push_back(lifted.tensor);
   fx::InputOverlap overlap(session->graph, tensors);
-  if (overlap.matters() && !overlap.none()) return refuse("a written input shares memory with another");
+  if (overlap.any()) return refuse("a written input shares memory with another");
+  if (overlap.any_partial()) return refuse("a written input overlaps itself");
   auto form = pass::functional_form(session->graph);
   if (!form) return refuse(form.error());
   if (!returns_compact(*form)) return refuse("a result has gaps");

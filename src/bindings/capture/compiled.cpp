@@ -14,6 +14,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(self->backend);
   Py_VISIT(self->on_entry);
   Py_VISIT(self->on_miss);
+  Py_VISIT(self->guard_filter);
   Py_VISIT(self->context);
   return traverse_wrapper(object, visit, arg);
 }
@@ -23,6 +24,7 @@ int clear(PyObject* object) {
   renounce(self->backend);
   renounce(self->on_entry);
   renounce(self->on_miss);
+  renounce(self->guard_filter);
   renounce(self->context);
   return clear_wrapper(object);
 }
@@ -35,19 +37,20 @@ void deallocate(PyObject* object) {
   Py_CLEAR(self->backend);
   Py_CLEAR(self->on_entry);
   Py_CLEAR(self->on_miss);
+  Py_CLEAR(self->guard_filter);
   Py_CLEAR(self->context);
   free_wrapper(object);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"fn",       "fullgraph", "limit",   "backend", "dynamic",
-                                "on_entry", "on_miss",   "context", nullptr};
+  static const char* names[] = {"fn",       "fullgraph", "limit",   "backend",      "dynamic",
+                                "on_entry", "on_miss",   "context", "guard_filter", nullptr};
   PyObject *function, *backend = Py_None, *dynamic = Py_None, *on_entry = Py_None, *on_miss = Py_None,
-                      *context = Py_None;
+                      *context = Py_None, *guard_filter = Py_None;
   int whole = 0, limit = -1;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|piOOOOO:Compiled", const_cast<char**>(names),
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|piOOOOOO:Compiled", const_cast<char**>(names),
                                    &function, &whole, &limit, &backend, &dynamic, &on_entry, &on_miss,
-                                   &context)) {
+                                   &context, &guard_filter)) {
     return nullptr;
   }
   Ref<> object = wrap_function(type, function, &vectorcall_compiled, "stator.compile");
@@ -57,6 +60,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   self->on_entry = Py_NewRef(on_entry);
   self->on_miss = Py_NewRef(on_miss);
   self->context = Py_NewRef(context);
+  self->guard_filter = Py_NewRef(guard_filter);
   self->state = new (std::nothrow) CompiledState;
   if (self->state == nullptr) return PyErr_NoMemory();
   self->state->whole = whole != 0;

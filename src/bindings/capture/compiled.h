@@ -9,9 +9,10 @@ namespace stator {
 
 struct Compiled : FunctionWrapper {
   PyObject* backend;
-  PyObject* on_entry;  // called with the guards of each new capture; or None
-  PyObject* on_miss;   // called with the guard that failed before a further capture; or None
-  PyObject* context;   // compiles other callables with the same options; or None
+  PyObject* on_entry;      // called with the guards of each new capture; or None
+  PyObject* on_miss;       // called with the guard that failed before a further capture; or None
+  PyObject* guard_filter;  // says which guards of a capture count; or None
+  PyObject* context;       // compiles other callables with the same options; or None
   CompiledState* state;
 };
 

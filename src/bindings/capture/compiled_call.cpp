@@ -7,7 +7,8 @@ namespace stator {
 
 CompiledFunction as_function(PyObject* object) {
   auto* self = reinterpret_cast<Compiled*>(object);
-  return {object, self->function, self->backend, self->on_entry, self->on_miss, *self->state};
+  return {object,        self->function,     self->backend, self->on_entry,
+          self->on_miss, self->guard_filter, *self->state};
 }
 
 PyObject* vectorcall_compiled(PyObject* object, PyObject* const* arguments, size_t flags,

@@ -5,6 +5,7 @@
 #include "backends/choose.h"
 #include "backends/cuda_graphs/recorded_ranges.h"
 #include "backends/cuda_graphs/recorder.h"
+#include "backends/native/gradient_trace.h"
 #include "bindings/torch/bind_fused.h"
 #include "bindings/torch/bind_openxla.h"
 #include "bindings/torch/bind_trace.h"
@@ -48,5 +49,6 @@ PYBIND11_MODULE(_torch, module) {
       [](const py::object& context) { return stator::undefined_gradients(context.ptr()); },
       "In that backward: their places. Zeros stand there.");
   py::module_::import("stator._capture");
-  if (!stator::install_torch_domain(&stator::make_program)) throw py::error_already_set();
+  if (!stator::install_torch_domain(&stator::make_program, &stator::native::trace_gradients))
+    throw py::error_already_set();
 }

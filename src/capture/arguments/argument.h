@@ -22,7 +22,7 @@
 namespace stator {
 
 struct Argument {
-  enum class Kind : uint8_t {
+  enum class Kind : uint8_t {  // how calls compare it; the kind of the object itself is a row of objects.def
     unread,
     tensor,
     constant,

@@ -25,13 +25,14 @@ bool ExpectedValue::matches(PyObject* found) const {
   if (found == object || object == reinterpret_cast<PyObject*>(&any_object)) return true;
   if (!constant || found == nullptr || Py_TYPE(found) != Py_TYPE(constant.get())) return false;
   if (PyFloat_CheckExact(found)) {
-    // By bits: 0.0 is not -0.0 to a program, and a NaN is the NaN it was.
+    // By bits: 0.0 is not -0.0 to a program. A NaN equals nothing, in a container nothing but the very
+    // object.
     const double a = PyFloat_AS_DOUBLE(found), b = PyFloat_AS_DOUBLE(constant.get());
-    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+    return __builtin_memcmp(&a, &b, sizeof a) == 0 && a == b;
   }
   if (PyComplex_CheckExact(found)) {
     const Py_complex a = PyComplex_AsCComplex(found), b = PyComplex_AsCComplex(constant.get());
-    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+    return __builtin_memcmp(&a, &b, sizeof a) == 0 && a.real == b.real && a.imag == b.imag;
   }
   return PyObject_RichCompareBool(found, constant.get(), Py_EQ) == 1;
 }

@@ -22,6 +22,7 @@
 #include "capture/guards/dict_watches.h"
 #include "capture/guards/dynamism.h"
 #include "capture/guards/guard.h"
+#include "capture/guards/guard_parts.h"
 #include "capture/guards/object_notices.h"
 #include "capture/guards/source_text.h"
 
@@ -69,6 +70,10 @@ class GuardSet {
   void know_by_identity(PyObject* constant) { identities_.push_back(expect(constant)); }
   // Keeps an object alive for as long as the guards are.
   void keep(PyObject* object) { kept_.push_back(Ref<>::share(object)); }
+  // What a user's filter may leave out; of a complete capture, before it is sealed.
+  std::vector<GuardPart> parts() const;
+  // Calls are served whether these hold or not. All objects that the guards know are kept alive from now on.
+  void leave_out(const std::vector<GuardPart>& parts);
   // Each guard in words: what is looked at, and what is expected.
   std::vector<std::string> describe() const;
   // The line of the user's code that relied on each guard first.

@@ -51,15 +51,15 @@ bool describe_cell(Description& description, size_t step, PyObject* cell) {
 }  // namespace
 
 bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index) {
-  if (is_withheld(recording, cell) || !is_no_frame_cell(recording, cell)) return false;
+  if (!before_followed_read(recording, cell) || !require_no_frame_cell(recording, cell)) return false;
   if (is_fresh(recording, cell) || !is_pinned(recording, cell))
     return true;  // cells of functions that this capture entered are made by it
   if (recording.journal.find(cell) != nullptr) return true;  // written here
   PyObject* content = PyCell_GET(cell);
   const bool proven = recording.known.proven_cells.count(cell) != 0;
   if (content != nullptr && !proven && !recording.guards.has<CellGuard>(cell)) {
-    if (see_place(recording, cell, Py_None, content)) return true;
-    if (PyErr_Occurred()) return false;
+    if (const Placed placed = see_place(recording, cell, Py_None, content); placed != Placed::no)
+      return placed == Placed::yes;
   }
   if (!proven) recording.guards.add(CellGuard{cell, expect(content)}, cell);
   if (content != nullptr) {
@@ -71,7 +71,7 @@ bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int ind
 
 bool before_cell_write(Recording& recording, PyObject* cell) {
   // Cells that are not pinned were made by this capture.
-  if (!is_no_stand_in(recording, cell) || !is_no_frame_cell(recording, cell)) return false;
+  if (!require_no_stand_in(recording, cell) || !require_no_frame_cell(recording, cell)) return false;
   if (find_argument(recording, cell) == nullptr) {
     if (!is_pinned(recording, cell)) return true;
     if (recording.known.proven_cells.count(cell) != 0)

@@ -153,17 +153,17 @@ void note_class_read(Recording& recording, PyObject* name, PyObject* value) {
   if (recording.classes.note(one.get())) recording.guards.keep(one.get());
 }
 
-bool stands_apart(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value) {
-  if (!is_plain_value(value)) return false;
+Placed stands_apart(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value) {
+  if (!is_plain_value(value)) return Placed::no;
   note_class_read(recording, name, value);
   const bool may_vary = recording.varying != nullptr && recording.varying->has_places();
-  if (!may_vary && !recording.classes.has_dicts()) return false;
+  if (!may_vary && !recording.classes.has_dicts()) return Placed::no;
   const Ref<> one = interned(name);
   PyTypeObject* holder = holder_of(type, one.get());
-  if (holder == nullptr || !is_changeable(holder)) return false;
+  if (holder == nullptr || !is_changeable(holder)) return Placed::no;
   auto* object = reinterpret_cast<PyObject*>(holder);
-  if (recording.journal.wrote_key(object, one.get())) return true;
-  if (!may_vary || recording.classes.is_seen_through(holder)) return false;
+  if (recording.journal.wrote_key(object, one.get())) return Placed::yes;
+  if (!may_vary || recording.classes.is_seen_through(holder)) return Placed::no;
   pin(recording, object,
       {Origin::attribute, reinterpret_cast<PyObject*>(type), Ref<>::steal(PyUnicode_FromString("__mro__"))});
   return see_place(recording, dict_of_class(recording, holder), one.get(), value);

@@ -52,7 +52,7 @@ bool note_push(Recording& recording, PyObject* deque, bool left, PyObject* item)
 }
 
 bool read_deque(Recording& recording, PyObject* deque) {
-  if (!read_type(recording, Py_TYPE(deque)) || is_withheld(recording, deque)) return false;
+  if (!read_type(recording, Py_TYPE(deque)) || !before_followed_read(recording, deque)) return false;
   if (!is_pinned(recording, deque)) {
     return stop(recording, BreakCode::kUnguardable,
                 std::string("a ") + Py_TYPE(deque)->tp_name + " of unknown origin is read");

@@ -255,7 +255,7 @@ PyObject* look_up(Recording& recording, PyObject* dict, PyObject* key) {
 }
 
 bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
-  if (is_withheld(recording, dict)) return false;
+  if (!before_followed_read(recording, dict)) return false;
   if (Argument* argument = find_argument(recording, dict))
     return read_argument_key(recording, *argument, given_key);
   if (reads_freely(recording, dict)) return true;
@@ -264,7 +264,7 @@ bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
   if (key == nullptr) return false;
   if (!is_pinned(recording, dict))
     return stop(recording, BreakCode::kUnguardable, "a dictionary of unknown origin is read");
-  if (!is_no_stand_in(recording, key)) return false;
+  if (!require_no_stand_in(recording, key)) return false;
   if (!is_plain_key(key) && !recording.domain.is_immutable(key) && !recording.domain.is_tensor(key) &&
       !(is_pinned(recording, key) && is_address_key(key)))
     return stop(recording, BreakCode::kUnguardable,
@@ -280,15 +280,16 @@ bool read_dict_item(Recording& recording, PyObject* dict, PyObject* given_key) {
     return true;
   PyObject* value = look_up(recording, dict, key);
   if (value == nullptr && PyErr_Occurred()) return false;
-  if (value != nullptr && see_place(recording, dict, key, value)) return true;
-  if (PyErr_Occurred()) return false;
+  if (const Placed placed = value != nullptr ? see_place(recording, dict, key, value) : Placed::no;
+      placed != Placed::no)
+    return placed == Placed::yes;
   recording.guards.read(dict, key, value);
   if (value != nullptr) pin(recording, value, {Origin::item, dict, Ref<>::share(key)});
   return true;
 }
 
 bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
-  if (is_withheld(recording, dict)) return false;
+  if (!before_followed_read(recording, dict)) return false;
   if (Argument* argument = find_argument(recording, dict)) return read_argument_whole(recording, *argument);
   if (reads_freely(recording, dict)) return true;
   if (!is_pinned(recording, dict))
@@ -307,10 +308,12 @@ bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
     // What was written before it was read is seen by nobody.
     const bool unseen =
         !by_value && recording.journal.wrote_key(dict, key) && !recording.guards.reads_key(dict, key);
-    const bool placed = unseen || (!by_value && see_place(recording, dict, key, value));
-    if (PyErr_Occurred()) return false;
-    reads.push_back({HeldKey(key), placed ? ExpectedValue::anything() : expect(value)});
-    if (!placed) pin(recording, value, {Origin::item, dict, Ref<>::share(key)});
+    const Placed placed = unseen     ? Placed::yes
+                          : by_value ? Placed::no
+                                     : see_place(recording, dict, key, value);
+    if (placed == Placed::ended) return false;
+    reads.push_back({HeldKey(key), placed == Placed::yes ? ExpectedValue::anything() : expect(value)});
+    if (placed == Placed::no) pin(recording, value, {Origin::item, dict, Ref<>::share(key)});
     // A key that is no constant is compared by its address too.
     if (!unseen && !is_constant(key)) pin(recording, key, {Origin::key_in, dict, {}});
   }
@@ -321,7 +324,7 @@ bool read_dict(Recording& recording, PyObject* dict, bool by_value) {
 }
 
 bool read_order(Recording& recording, PyObject* dict) {
-  if (is_withheld(recording, dict)) return false;
+  if (!before_followed_read(recording, dict)) return false;
   if (Argument* argument = find_argument(recording, dict)) return read_argument_whole(recording, *argument);
   if (!cpython::order_is_readable())
     return stop(recording, BreakCode::kUnguardable, "the order of an OrderedDict that existed before");
@@ -339,7 +342,7 @@ bool read_order(Recording& recording, PyObject* dict) {
 
 bool before_key_write(Recording& recording, PyObject* container, PyObject* given_key) {
   recording.walked.written(container);
-  if (is_fresh(recording, container)) return stays_in_region(recording, container);
+  if (is_fresh(recording, container)) return before_region_write(recording, container);
   const Ref<> plain = writable_key(recording, given_key);
   PyObject* key = plain.get();
   if (key == nullptr) return false;

@@ -13,7 +13,7 @@ struct DictKind {
 };
 
 // The keys and values of a dictionary, or of an instance of a class over one.
-bool describe_pairs(Description& description, size_t step, PyObject* dict);
+[[nodiscard]] bool describe_pairs(Description& description, size_t step, PyObject* dict);
 
 }  // namespace stator
 

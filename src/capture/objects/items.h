@@ -7,7 +7,7 @@
 namespace stator {
 
 // Guards its items. `entry` is what the container held at entry, or nullptr where nobody kept that.
-bool read_items_at_entry(Recording& recording, PyObject* container, PyObject* entry);
+[[nodiscard]] bool read_items_at_entry(Recording& recording, PyObject* container, PyObject* entry);
 void add_iterated_items(Recording& recording, PyObject* container, std::vector<PyObject*>& found);
 
 }  // namespace stator

@@ -132,8 +132,8 @@ bool read_noted_item(Recording& recording, PyObject* list, PyObject* items, Py_s
   PyObject* item = PyList_GET_ITEM(items, i);
   auto index = Ref<>::steal(PyLong_FromSsize_t(i));
   if (!index) return false;
-  if (see_place(recording, list, index.get(), item)) return true;
-  if (PyErr_Occurred()) return false;
+  if (const Placed placed = see_place(recording, list, index.get(), item); placed != Placed::no)
+    return placed == Placed::yes;
   recording.guards.list(list, count).items[at] = expect(item);
   pin(recording, item, {Origin::item, list, std::move(index)});
   return true;
@@ -144,7 +144,7 @@ bool stop_for_unknown(Recording& recording) {
 }
 
 bool read_list_length(Recording& recording, PyObject* list) {
-  if (is_withheld(recording, list)) return false;
+  if (!before_followed_read(recording, list)) return false;
   if (Argument* argument = find_argument(recording, list)) return read_argument_length(recording, *argument);
   if (reads_freely(recording, list)) return true;
   if (!is_pinned(recording, list)) return stop_for_unknown(recording);
@@ -182,7 +182,7 @@ bool before_replacing_all(Recording& recording, PyObject* list) {
 }
 
 bool before_list_item(Recording& recording, PyObject* list, PyObject* index) {
-  if (is_fresh(recording, list)) return stays_in_region(recording, list);
+  if (is_fresh(recording, list)) return before_region_write(recording, list);
   if (is_whole(index)) return before_replacing_all(recording, list);
   if (!PyLong_CheckExact(index)) return before_whole_write(recording, list);
   Py_ssize_t at = PyLong_AsSsize_t(index);
@@ -237,7 +237,7 @@ bool describe(Description& description, size_t step, PyObject* list) {
 }  // namespace
 
 bool read_list(Recording& recording, PyObject* list) {
-  if (is_withheld(recording, list)) return false;
+  if (!before_followed_read(recording, list)) return false;
   if (Argument* argument = find_argument(recording, list)) return read_argument_whole(recording, *argument);
   if (reads_freely(recording, list)) return true;
   if (!is_pinned(recording, list)) return stop_for_unknown(recording);
@@ -258,7 +258,7 @@ bool read_list(Recording& recording, PyObject* list) {
 
 // One item, by a number: the other items may change.
 bool read_list_item(Recording& recording, PyObject* list, PyObject* index) {
-  if (is_withheld(recording, list)) return false;
+  if (!before_followed_read(recording, list)) return false;
   if (Argument* argument = find_argument(recording, list))
     return read_contents(recording, index) && read_argument_item(recording, *argument, index);
   if (reads_freely(recording, list)) return true;

@@ -13,7 +13,7 @@ struct ListKind {
 };
 
 // The items of a list, or of an instance of a class over list.
-bool describe_list_items(Description& description, size_t step, PyObject* list);
+[[nodiscard]] bool describe_list_items(Description& description, size_t step, PyObject* list);
 
 }  // namespace stator
 

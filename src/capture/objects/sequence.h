@@ -9,9 +9,9 @@ namespace stator {
 void add_items(Recording& recording, PyObject* sequence, std::vector<PyObject*>& found);
 bool holds_unread_item(PyObject* sequence);
 // Items that a container of the arguments had at entry, and nobody asked for, stay as they are.
-bool read_unread_items(Recording& recording, PyObject* sequence);
+[[nodiscard]] bool read_unread_items(Recording& recording, PyObject* sequence);
 // Adds the steps of its items to the parts. False: stopped.
-bool describe_items(Description& description, PyObject* sequence, std::vector<size_t>& parts);
+[[nodiscard]] bool describe_items(Description& description, PyObject* sequence, std::vector<size_t>& parts);
 
 }  // namespace stator
 

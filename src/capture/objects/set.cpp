@@ -96,7 +96,7 @@ void read_layout(Recording& recording, PyObject* set) {
 
 bool read_set(Recording& recording, PyObject* set) {
   if (!read_type(recording, Py_TYPE(set))) return false;
-  if (is_withheld(recording, set)) return false;
+  if (!before_followed_read(recording, set)) return false;
   if (Argument* argument = find_argument(recording, set)) return read_argument_whole(recording, *argument);
   if (!is_pinned(recording, set)) {
     return stop(recording, BreakCode::kUnguardable,

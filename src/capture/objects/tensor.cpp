@@ -25,6 +25,23 @@ bool describe_attributes(Description& description, size_t step, PyObject* tensor
          stop(description.recording, BreakCode::kTensorSubclass, "an attribute of a result");
 }
 
+// `grad` of a leaf that was made in the run: a run's tensor gets what the tracer has.
+bool describe_kept_object(Description& description, size_t step, PyObject* tensor) {
+  const Domain& domain = description.recording.domain;
+  PyObject* const name = domain.object_attribute();
+  if (name == nullptr || !is_fresh(description.recording, tensor) || !domain.keeps_objects(tensor))
+    return true;
+  const auto object = Ref<>::steal(PyObject_GetAttr(tensor, name));
+  if (!object) return false;
+  if (object.get() == Py_None) return true;
+  const size_t part = description.add(object.get());
+  if (part == Description::kStopped) return false;
+  description.fill(step, [name, part](PyObject* made, const Rebuild::Values& values) {
+    return PyObject_SetAttr(made, name, values[part].get()) == 0;
+  });
+  return true;
+}
+
 bool describe_tensor(Description& description, size_t step, PyObject* tensor) {
   Recording& recording = description.recording;
   // An instance of a class of the program's is made one after the run.
@@ -41,7 +58,7 @@ bool describe_tensor(Description& description, size_t step, PyObject* tensor) {
       return Ref<>();
     return made;
   });
-  return describe_attributes(description, step, tensor);
+  return describe_kept_object(description, step, tensor) && describe_attributes(description, step, tensor);
 }
 
 }  // namespace

@@ -13,12 +13,17 @@
 namespace stator {
 namespace {
 
-void pin_tuple_items(Recording& recording, PyObject* tuple) { pin_items(recording, tuple); }
+// Of one that no argument is.
+void pin_tuple_items(Recording& recording, PyObject* tuple) {
+  if (!is_pinned(recording, tuple)) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    if (!is_constant(item)) pin(recording, item, {Origin::item, tuple, Ref<>::steal(PyLong_FromSsize_t(i))});
+  }
+}
 
 bool read_tuple(Recording& recording, PyObject* tuple) {
-  if (!read_type(recording, Py_TYPE(tuple))) return false;
-  pin_items(recording, tuple);
-  return true;
+  return read_type(recording, Py_TYPE(tuple)) && pin_items(recording, tuple);
 }
 
 bool describe_tuple(Description& description, size_t step, PyObject* tuple) {
@@ -55,11 +60,7 @@ void take_made_tuple(Recording& recording, PyObject* tuple) {
 
 bool pin_items(Recording& recording, PyObject* tuple) {
   if (Argument* argument = find_argument(recording, tuple)) return reach_argument_items(recording, *argument);
-  if (!is_pinned(recording, tuple)) return true;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-    PyObject* item = PyTuple_GET_ITEM(tuple, i);
-    if (!is_constant(item)) pin(recording, item, {Origin::item, tuple, Ref<>::steal(PyLong_FromSsize_t(i))});
-  }
+  pin_tuple_items(recording, tuple);
   return true;
 }
 

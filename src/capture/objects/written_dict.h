@@ -43,9 +43,10 @@ Ref<> dict_at_entry(const Recording& recording, PyObject* dict);
 
 // Told before the write; false with an error set. `old` is what is there, or nullptr.
 // `given`: what the program gave as the key.
-bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject* old, PyObject* given);
-bool note_dict_removal(Recording& recording, PyObject* dict, PyObject* key, PyObject* old);
-bool note_whole_dict(Recording& recording, PyObject* dict);
+[[nodiscard]] bool note_dict_key(Recording& recording, PyObject* dict, PyObject* key, PyObject* old,
+                                 PyObject* given);
+[[nodiscard]] bool note_dict_removal(Recording& recording, PyObject* dict, PyObject* key, PyObject* old);
+[[nodiscard]] bool note_whole_dict(Recording& recording, PyObject* dict);
 
 // Of a dictionary or OrderedDict; -1 with an error set.
 int set_dict_item(PyObject* dict, PyObject* key, PyObject* value);

@@ -99,7 +99,7 @@ bool Description::describe_step(size_t step, PyObject* value) {
     });
     return true;
   }
-  if ((PyCell_Check(value) || PyFunction_Check(value)) && !may_outlive(recording, value)) return false;
+  if ((PyCell_Check(value) || PyFunction_Check(value)) && !before_keeping(recording, value)) return false;
   if (is_pinned(recording, value) && !is_constant(value)) {
     // Borrowed: the guards prove it, and nothing is kept that the program dropped.
     begin(step, [value](const Rebuild::Given&) { return Ref<>::share(value); });
@@ -131,6 +131,7 @@ void Description::fill(size_t step, Rebuild::Fill fill) {
 }
 
 bool Description::refuse(PyObject* value) {
+  if (!recording.stopped.happened()) recording.stopped.earlier_end = maker_of(recording, value);
   return stop(recording, BreakCode::kUnguardable, std::string("a result of type ") + Py_TYPE(value)->tp_name);
 }
 

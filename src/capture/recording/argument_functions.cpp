@@ -26,7 +26,7 @@ Ref<> stand_for_function(Recording& recording, Argument& argument) {
       PyFunction_NewWithQualName(function->func_code, function->func_globals, function->func_qualname));
   PyObject* const cells = function->func_closure;
   for (Py_ssize_t i = 0; copy && cells != nullptr && i < PyTuple_GET_SIZE(cells); i++) {
-    if (!is_no_frame_cell(recording, PyTuple_GET_ITEM(cells, i))) return {};
+    if (!require_no_frame_cell(recording, PyTuple_GET_ITEM(cells, i))) return {};
   }
   if (!copy) return {};
   std::vector<Ref<>> parts;

@@ -11,10 +11,11 @@ bool is_container(const Argument& argument);
 // Of the caller's own container.
 Py_ssize_t size_of(const Argument& argument);
 // Puts what is known of an item into its place: what stands for it, or its own unread value where `lazily`.
-bool reach_item(Recording& recording, Argument& argument, const ArgumentStep& step, bool lazily);
+[[nodiscard]] bool reach_item(Recording& recording, Argument& argument, const ArgumentStep& step,
+                              bool lazily);
 // All items that the container had at entry, as far as the run has not written them. Keys, order and length
 // are compared from then on.
-bool reach_items(Recording& recording, Argument& argument, bool lazily);
+[[nodiscard]] bool reach_items(Recording& recording, Argument& argument, bool lazily);
 
 }  // namespace stator
 

@@ -17,23 +17,23 @@ bool is_argument_set(const Recording& recording, PyObject* object);
 
 // Makes what stands for the part, if nothing does yet: its type is known from then on, and the value of a
 // constant or what a tensor looks like. False: stopped, or an error is set.
-bool stand_for(Recording& recording, Argument& argument);
+[[nodiscard]] bool stand_for(Recording& recording, Argument& argument);
 // A root of the arguments.
 Argument& add_argument(Recording& recording, PyObject* value, std::string name);
 
 // All of it, and every part is read.
-bool read_argument_whole(Recording& recording, Argument& argument);
+[[nodiscard]] bool read_argument_whole(Recording& recording, Argument& argument);
 // All keys or as many items as there are, which may stay unread.
-bool reach_argument_items(Recording& recording, Argument& argument);
-bool read_argument_length(Recording& recording, Argument& argument);
-bool read_argument_truth(Recording& recording, Argument& argument);
+[[nodiscard]] bool reach_argument_items(Recording& recording, Argument& argument);
+[[nodiscard]] bool read_argument_length(Recording& recording, Argument& argument);
+[[nodiscard]] bool read_argument_truth(Recording& recording, Argument& argument);
 // An item of a list or tuple; what raises, or any other key, reads the length or everything.
-bool read_argument_item(Recording& recording, Argument& argument, PyObject* index);
+[[nodiscard]] bool read_argument_item(Recording& recording, Argument& argument, PyObject* index);
 // That an item stands there, counted from the front; it stays unread.
-bool reach_argument_item(Recording& recording, Argument& argument, Py_ssize_t at);
+[[nodiscard]] bool reach_argument_item(Recording& recording, Argument& argument, Py_ssize_t at);
 // An item of a dictionary, or that there is none.
-bool read_argument_key(Recording& recording, Argument& argument, PyObject* key);
-bool read_argument_member(Recording& recording, Argument& argument, PyObject* item);
+[[nodiscard]] bool read_argument_key(Recording& recording, Argument& argument, PyObject* key);
+[[nodiscard]] bool read_argument_member(Recording& recording, Argument& argument, PyObject* item);
 
 }  // namespace stator
 

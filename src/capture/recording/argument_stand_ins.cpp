@@ -99,12 +99,11 @@ bool stand_for_tensor(Recording& recording, Argument& argument) {
   return true;
 }
 
-// An array of the caller's: captured code sees another one, on a tracer. False: see `is_array`.
-bool stand_for_array(Recording& recording, Argument& argument, bool& is_array) {
+// An array of the caller's: captured code sees another one, on a tracer. Nothing: it is none.
+std::optional<bool> stand_for_array(Recording& recording, Argument& argument) {
   const ArrayForms* const arrays = recording.domain.arrays();
   const Ref<> tensor = arrays != nullptr ? arrays->tensor_on(argument.real) : Ref<>();
-  is_array = static_cast<bool>(tensor);
-  if (!is_array) return false;
+  if (!tensor) return PyErr_Occurred() ? std::optional(false) : std::nullopt;
   if (!recording.arguments.copied.insert(argument.real).second) {
     recording.arguments.repeated.insert(argument.real);
     return stop(recording, BreakCode::kUnguardable, "one array is given twice");
@@ -124,20 +123,22 @@ bool stand_for_array(Recording& recording, Argument& argument, bool& is_array) {
   return true;
 }
 
-// Null: it is a constant, or an error is set.
-Ref<> symbol_for(Recording& recording, Argument& argument) {
+// A number that varies gets a symbol; nothing stands for any other value.
+bool stand_for_symbol(Recording& recording, Argument& argument) {
   PyObject* const value = argument.real;
-  if (!recording.varying->has_places() || !(PyLong_CheckExact(value) || PyFloat_CheckExact(value))) return {};
+  if (!recording.varying->has_places() || !(PyLong_CheckExact(value) || PyFloat_CheckExact(value)))
+    return true;
   const std::string name = argument.name();
-  if (!recording.varying->is_place(name)) return {};
+  if (!recording.varying->is_place(name)) return true;
   DomainCapture::NumberSymbol symbol = recording.capture.number(value, name);
-  if (!symbol.stands) return {};
+  if (!symbol.stands) return !PyErr_Occurred();
   recording.has_symbols = true;
   argument.kind = Kind::number;
   argument.is_real = symbol.is_real;
   argument.symbol = symbol.index;
   recording.arguments.by_symbol.emplace(symbol.stands.get(), &argument);
-  return std::move(symbol.stands);
+  argument.stands = std::move(symbol.stands);
+  return true;
 }
 
 // It keeps the locals of frames, and nobody may keep it. Nor is one that is caught ever the same again.
@@ -300,11 +301,9 @@ bool stand_for(Recording& recording, Argument& argument) {
   PyObject* const value = argument.real;
   if (recording.by_identity->count(value) != 0) return stand_for_object(recording, argument);
   if (recording.domain.is_tensor(value)) return stand_for_tensor(recording, argument);
-  bool is_array = false;
-  if (stand_for_array(recording, argument, is_array) || is_array)
-    return argument.arrays != nullptr && argument.stands;
-  argument.stands = symbol_for(recording, argument);
-  if (argument.stands || PyErr_Occurred()) return static_cast<bool>(argument.stands);
+  if (const std::optional<bool> stands = stand_for_array(recording, argument)) return *stands;
+  if (!stand_for_symbol(recording, argument)) return false;
+  if (argument.stands) return true;
   if (recording.takes_up_frame && PyUnicode_CheckExact(value) && recording.varying->text(argument.name()))
     return stop(recording, BreakCode::kUnguardable, "a text that is another one in each run");
   if (is_constant(value)) {

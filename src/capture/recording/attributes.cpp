@@ -208,7 +208,7 @@ bool read_class_names(Recording& recording, PyTypeObject* type) {
 // Attributes of functions that can be assigned to and stand in no dictionary.
 static bool read_function_attribute(Recording& recording, PyObject* object, PyObject* name) {
   auto* function = reinterpret_cast<PyFunctionObject*>(object);
-  if (!is_no_stand_in(recording, object)) return false;
+  if (!require_no_stand_in(recording, object)) return false;
   if (function == recording.known.proven_function)
     return stop(recording, BreakCode::kUnguardable,
                 "an attribute of a function that may be made anew on every call");
@@ -314,8 +314,8 @@ static bool before_property(Recording& recording, PyObject* property, PyObject* 
 // A value found on a class that is guarded, and the functions that it leads to.
 bool pin_class_attribute(Recording& recording, PyTypeObject* type, PyObject* value, PyObject* name) {
   const auto owner = reinterpret_cast<PyObject*>(type);
-  if (stands_apart(recording, type, name, value)) return true;
-  if (PyErr_Occurred()) return false;
+  if (const Placed placed = stands_apart(recording, type, name, value); placed != Placed::no)
+    return placed == Placed::yes;
   pin(recording, value, {Origin::attribute, owner, Ref<>::share(name)});
   if (!read_kind(recording, value)) return false;
   const auto pin_part = [&](const char* part) {
@@ -347,8 +347,8 @@ static bool read_through(Recording& recording, PyObject* descriptor, PyObject* o
     Ref<> value = read_slot(owner, descriptor);
     const bool is_place = value && !PyDict_Check(owner) && !PyList_Check(owner) &&
                           _PyType_Lookup(Py_TYPE(owner), name) == descriptor;
-    if (is_place && see_place(recording, owner, name, value.get())) return true;
-    if (PyErr_Occurred()) return false;
+    const Placed placed = is_place ? see_place(recording, owner, name, value.get()) : Placed::no;
+    if (placed != Placed::no) return placed == Placed::yes;
     recording.guards.add(SlotGuard{owner, descriptor, expect(value.get())}, owner);
     if (value) pin(recording, value.get(), {Origin::attribute, owner, Ref<>::share(name)});
     return true;

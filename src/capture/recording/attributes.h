@@ -6,17 +6,18 @@
 
 namespace stator {
 
-bool read_attribute(Recording& recording, PyObject* owner, PyObject* name);
-bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* name);
+[[nodiscard]] bool read_attribute(Recording& recording, PyObject* owner, PyObject* name);
+[[nodiscard]] bool read_instance_attribute(Recording& recording, PyObject* owner, PyObject* name);
 // `owner` is nullptr where the attribute of a class is asked for.
-bool read_attribute_behind(Recording& recording, PyObject* after, PyTypeObject* type, PyObject* owner,
-                           PyObject* name);
-bool pin_class_attribute(Recording& recording, PyTypeObject* type, PyObject* value, PyObject* name);
+[[nodiscard]] bool read_attribute_behind(Recording& recording, PyObject* after, PyTypeObject* type,
+                                         PyObject* owner, PyObject* name);
+[[nodiscard]] bool pin_class_attribute(Recording& recording, PyTypeObject* type, PyObject* value,
+                                       PyObject* name);
 // Another class may be assigned to the object: guards which one it has.
 void read_class_of(Recording& recording, PyObject* object);
 // What a class is called, in its words or those of its instances.
-bool read_class_names(Recording& recording, PyTypeObject* type);
-bool read_setter(Recording& recording, PyObject* owner, PyObject* name);
+[[nodiscard]] bool read_class_names(Recording& recording, PyTypeObject* type);
+[[nodiscard]] bool read_setter(Recording& recording, PyObject* owner, PyObject* name);
 
 }  // namespace stator
 

@@ -54,7 +54,8 @@ struct CachedCalls {
   bool give_numbers_to(PyObject* code);  // from now on; false
 };
 
-bool follow_cached(Recording& recording, PyObject*& callable, PyObject** arguments, PyObject** end);
+[[nodiscard]] bool follow_cached(Recording& recording, PyObject*& callable, PyObject** arguments,
+                                 PyObject** end);
 
 }  // namespace stator
 

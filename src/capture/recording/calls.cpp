@@ -40,6 +40,7 @@ namespace stator {
 
 // A capture that took up a frame may leave a mode that was entered before, which cannot be undone.
 static bool may_change_modes(Recording& recording) {
+  recording.last_mode_call = recording.end.now.number;
   return !recording.takes_up_frame ||
          stop(recording, BreakCode::kUnsupportedMode, "a mode is entered or left behind a break");
 }

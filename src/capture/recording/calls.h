@@ -6,12 +6,14 @@
 
 namespace stator {
 
-bool before_call(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+[[nodiscard]] bool before_call(Recording& recording, const Instruction& instruction, cpython::Frame* frame,
+                               PyObject** sp);
 // of functools.lru_cache, or a method of it
 bool is_cached_function(PyObject* callable);
-bool before_call_with(Recording& recording, PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
-bool before_native_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
-                        Py_ssize_t count);
+[[nodiscard]] bool before_call_with(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                                    Py_ssize_t count);
+[[nodiscard]] bool before_native_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                                      Py_ssize_t count);
 std::string text_of_call(PyObject* callable);
 
 }  // namespace stator

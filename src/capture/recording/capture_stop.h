@@ -22,6 +22,7 @@ struct CaptureStop {
   std::string module;            // whose loading it was: once that is there, a capture may come further
   ProgramPlace place;            // the instruction of the program that led there, or that raised
   std::string not_kept;          // why what was captured before it could not be kept; empty: it was
+  size_t earlier_end = 0;        // number of an instruction before which nothing stood in the way; 0: none
   bool happened() const { return code.has_value(); }
 };
 

@@ -5,15 +5,17 @@
 #ifndef STATOR_CAPTURE_RECORDING_CLASS_ATTRIBUTES_H
 #define STATOR_CAPTURE_RECORDING_CLASS_ATTRIBUTES_H
 
+#include "capture/recording/places.h"
 #include "capture/recording/recording.h"
 
 namespace stator {
 
-bool before_class_attribute_write(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value);
+[[nodiscard]] bool before_class_attribute_write(Recording& recording, PyTypeObject* type, PyObject* name,
+                                                PyObject* value);
 // A value that was found on a class or one of its bases.
 void note_class_read(Recording& recording, PyObject* name, PyObject* value);
-// Whether a symbol or tracer stands there, or what this run wrote: no guard on the class covers it.
-bool stands_apart(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value);
+// `yes`: a symbol or tracer stands there, or what this run wrote; no guard on the class covers it.
+[[nodiscard]] Placed stands_apart(Recording& recording, PyTypeObject* type, PyObject* name, PyObject* value);
 
 }  // namespace stator
 

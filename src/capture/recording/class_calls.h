@@ -6,8 +6,8 @@
 
 namespace stator {
 
-bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const* arguments,
-                       Py_ssize_t count);
+[[nodiscard]] bool before_class_call(Recording& recording, PyTypeObject* type, PyObject* const* arguments,
+                                     Py_ssize_t count);
 
 }  // namespace stator
 

@@ -57,13 +57,14 @@ bool before_lock(Recording& recording, NativeEffect effect, PyObject* lock) {
     if (taken.get() != Py_True)
       return stop(recording, BreakCode::kThread, "a lock is taken by another thread");
     if (!Ref<>::steal(PyObject_CallMethod(lock, "release", nullptr))) return false;
-    recording.locks.take(lock, recording.capture.recorded());
+    recording.locks.take(lock, recording.capture.recorded(), recording.end.now.number);
     return true;
   }
   const std::optional<size_t> recorded = recording.locks.give_back(lock);
   if (!recorded) return stop(recording, BreakCode::kThread, "a lock that was taken before is released");
   if (*recorded != recording.capture.recorded() && !is_of_cached_property(recording, lock)) {
-    recording.locks.take(lock, *recorded);  // the instruction that would release it is not run
+    // The instruction that would release it is not run.
+    recording.locks.take(lock, *recorded, recording.end.now.number);
     return stop(recording, BreakCode::kThread, "a lock is held while operators run");
   }
   return true;

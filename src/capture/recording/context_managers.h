@@ -9,9 +9,9 @@
 namespace stator {
 
 void note_raised(Recording& recording);
-bool before_with(Recording& recording, PyObject* manager);
-bool before_lock(Recording& recording, NativeEffect effect, PyObject* lock);
-bool read_handled_exception(Recording& recording);
+[[nodiscard]] bool before_with(Recording& recording, PyObject* manager);
+[[nodiscard]] bool before_lock(Recording& recording, NativeEffect effect, PyObject* lock);
+[[nodiscard]] bool read_handled_exception(Recording& recording);
 
 }  // namespace stator
 

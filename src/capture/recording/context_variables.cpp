@@ -31,7 +31,7 @@ bool before_write(Recording& recording, PyObject* variable) {
   if (!is_pinned(recording, variable))
     return stop(recording, BreakCode::kUnguardable, "a context variable of unknown origin");
   if (!is_captured_for_good(recording)) return false;
-  recording.context_writes.note(variable, read_context_variable(variable));
+  recording.context_writes.note(variable, read_context_variable(variable), recording.end.now.number);
   return true;
 }
 

@@ -6,11 +6,11 @@
 
 namespace stator {
 
-bool before_context_read(Recording& recording, PyObject* variable);
-bool before_context_set(Recording& recording, PyObject* variable, PyObject* value);
-bool before_context_reset(Recording& recording, PyObject* variable, PyObject* token);
+[[nodiscard]] bool before_context_read(Recording& recording, PyObject* variable);
+[[nodiscard]] bool before_context_set(Recording& recording, PyObject* variable, PyObject* value);
+[[nodiscard]] bool before_context_reset(Recording& recording, PyObject* variable, PyObject* token);
 // `token.old_value`: what the variable held when captured code set it.
-bool read_old_value(Recording& recording, PyObject* token);
+[[nodiscard]] bool read_old_value(Recording& recording, PyObject* token);
 
 }  // namespace stator
 

@@ -6,6 +6,7 @@
 #define STATOR_CAPTURE_RECORDING_CONTEXT_WRITES_H
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "capture/cpython/error_scope.h"
@@ -18,8 +19,9 @@ namespace stator {
 class ContextWrites {
  public:
   // Called before it is set. `value`: what it held then, or nullptr.
-  void note(PyObject* variable, Ref<> value) {
-    if (!has(variable)) set_.push_back({Ref<>::share(variable), std::move(value)});
+  // `instruction`: the number of the one that sets it.
+  void note(PyObject* variable, Ref<> value, size_t instruction) {
+    if (!has(variable)) set_.push_back({Ref<>::share(variable), std::move(value), instruction});
   }
   // Whether captured code has set it and not set it back: what it holds is none of the caller's doing.
   bool holds_captured(PyObject* variable) const {
@@ -36,12 +38,17 @@ class ContextWrites {
     return std::any_of(set_.begin(), set_.end(),
                        [&](const Set& each) { return each.variable.get() == variable; });
   }
-  // Whether all of them hold what they held at first.
-  bool are_undone() const { return std::all_of(set_.begin(), set_.end(), is_undone); }
+  // The number of the first instruction that set one that does not hold what it held at first; nullopt: all
+  // of them do.
+  std::optional<size_t> first_left() const {
+    const auto left = std::ranges::find_if_not(set_, is_undone);
+    return left == set_.end() ? std::nullopt : std::optional(left->instruction);
+  }
 
  private:
   struct Set {
     Ref<> variable, value;
+    size_t instruction;
   };
   static bool is_undone(const Set& each) {
     return read_context_variable(each.variable.get()).get() == each.value.get();

@@ -158,7 +158,7 @@ bool before_region_mark(Recording& recording, PyObject* mark) {
   return true;
 }
 
-bool stays_in_region(Recording& recording, PyObject* object) {
+bool before_region_write(Recording& recording, PyObject* object) {
   if (!recording.writes_before_region || !in_body) return true;
   const auto& kept = recording.known.kept;
   const auto end = kept.begin() + static_cast<ptrdiff_t>(std::min(made_before_region, kept.size()));
@@ -168,17 +168,16 @@ bool stays_in_region(Recording& recording, PyObject* object) {
 }
 
 // A variable of an enclosing function.
-bool stays_in_region(Recording& recording, const cpython::Frame* frame, int cell) {
+bool before_region_write(Recording& recording, const cpython::Frame* frame, int cell) {
   const PyCodeObject* code = frame->code;
   return !recording.writes_before_region || !in_body || cell < code->co_nlocalsplus - code->co_nfreevars ||
          stop_for_write(recording);
 }
 
-// Whether code is followed that cannot see what the program wrote here.
-bool is_withheld(Recording& recording, PyObject* object) {
-  if (recording.following == 0 || recording.journal.find(object) == nullptr) return false;
-  stop(recording, recording.followed_reason, "its forward reads what the program has written before");
-  return true;
+// Code that is followed cannot see what the program wrote here.
+bool before_followed_read(Recording& recording, PyObject* object) {
+  return recording.following == 0 || recording.journal.find(object) == nullptr ||
+         stop(recording, recording.followed_reason, "its forward reads what the program has written before");
 }
 
 }  // namespace stator

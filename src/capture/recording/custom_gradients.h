@@ -10,19 +10,19 @@
 
 namespace stator {
 
-bool follow_call(Recording& recording, PyObject*& callable);
+[[nodiscard]] bool follow_call(Recording& recording, PyObject*& callable);
 bool is_followed(PyObject* callable);
 // `mark`: the C function by which a region begins or ends. One that is named *_body may run otherwise than it
 // is captured (a branch of torch.cond); others run once more in backward.
-bool before_region_mark(Recording& recording, PyObject* mark);
-// Whether a write to an object that was made here stays within the region that is open, or none is. What a
-// body writes to older objects ends the capture.
-bool stays_in_region(Recording& recording, PyObject* object);
-bool stays_in_region(Recording& recording, const cpython::Frame* frame, int cell);
-bool before_followed_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
-                          Py_ssize_t count);
-bool before_class_call(Recording& recording, PyObject* owner);
-bool is_withheld(Recording& recording, PyObject* object);
+[[nodiscard]] bool before_region_mark(Recording& recording, PyObject* mark);
+// A write to an object that was made here stays within the region that is open, or none is. What a body
+// writes to older objects ends the capture.
+[[nodiscard]] bool before_region_write(Recording& recording, PyObject* object);
+[[nodiscard]] bool before_region_write(Recording& recording, const cpython::Frame* frame, int cell);
+[[nodiscard]] bool before_followed_call(Recording& recording, PyObject* callable, PyObject* const* arguments,
+                                        Py_ssize_t count);
+[[nodiscard]] bool before_class_call(Recording& recording, PyObject* owner);
+[[nodiscard]] bool before_followed_read(Recording& recording, PyObject* object);
 
 }  // namespace stator
 

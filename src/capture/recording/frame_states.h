@@ -59,11 +59,12 @@ struct SegmentEnd {
 // tensor for its truth or number (a branch, `int(x)`) run natively, on what the graph gives.
 //
 // Before each instruction. False: the capture has come to its end, or its frames cannot be taken there.
-bool note_place(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+[[nodiscard]] bool note_place(Recording& recording, const Instruction& instruction, cpython::Frame* frame,
+                              PyObject** sp);
 
 // The handler ends in which the frame stands that the capture took up. In `previous` lies what stands for the
 // exception that was handled around it; it gives way to that. False: stopped.
-bool leave_handler(Recording& recording, PyObject*& previous);
+[[nodiscard]] bool leave_handler(Recording& recording, PyObject*& previous);
 // Whether the exception that is handled was raised in the capture.
 bool handles_own_exception(const Recording& recording);
 

@@ -105,7 +105,7 @@ void make_given_function(Recording& recording, PyObject* function, PyObject* rea
     recording.given_functions.emplace(PyTuple_GET_ITEM(closure, i), real);
 }
 
-bool is_no_stand_in(Recording& recording, PyObject* object) {
+bool require_no_stand_in(Recording& recording, PyObject* object) {
   if (recording.given_functions.empty()) return true;
   const auto found = recording.given_functions.find(object);
   if (found == recording.given_functions.end()) return true;
@@ -114,16 +114,16 @@ bool is_no_stand_in(Recording& recording, PyObject* object) {
               "a function among the arguments is more than something to call");
 }
 
-bool is_no_frame_cell(Recording& recording, PyObject* cell) {
+bool require_no_frame_cell(Recording& recording, PyObject* cell) {
   return recording.known.frame_cells.count(cell) == 0 ||
          stop(recording, BreakCode::kUnguardable, "a function that shares a variable with this one");
 }
 
 // Cells of a function that is known by what it is made of are others in the next call.
-bool may_outlive(Recording& recording, PyObject* object) {
+bool before_keeping(Recording& recording, PyObject* object) {
   if (recording.known.proven_cells.count(object) != 0)
     return stop(recording, BreakCode::kUnguardable, "a variable of the function that made this one is kept");
-  return is_no_stand_in(recording, object);
+  return require_no_stand_in(recording, object);
 }
 
 bool entering(Recording& recording, cpython::Frame* frame, PyObject* first_argument) {

@@ -16,7 +16,14 @@ class HeldLocks {
  public:
   bool empty() const { return held_.empty(); }
 
-  void take(PyObject* lock, size_t recorded) { held_.push_back({Ref<>::share(lock), recorded}); }
+  // `instruction`: the number of the one that takes it.
+  void take(PyObject* lock, size_t recorded, size_t instruction) {
+    held_.push_back({Ref<>::share(lock), recorded, instruction});
+  }
+  // The number of the instruction that took the first one that is held.
+  std::optional<size_t> first_taken() const {
+    return held_.empty() ? std::nullopt : std::optional(held_.front().instruction);
+  }
 
   // How many operators had been recorded when it was taken; nullopt if captured code did not take it.
   std::optional<size_t> give_back(PyObject* lock) {
@@ -40,6 +47,7 @@ class HeldLocks {
   struct Held {
     Ref<> lock;
     size_t recorded;
+    size_t instruction;
   };
   std::vector<Held> held_;
 };

@@ -9,12 +9,12 @@
 namespace stator {
 
 // `a is b` asks what guards do not tell of constants, which are compared by value.
-bool before_identity(Recording& recording, PyObject* a, PyObject* b);
-bool read_identity(Recording& recording, PyObject* object);
+[[nodiscard]] bool before_identity(Recording& recording, PyObject* a, PyObject* b);
+[[nodiscard]] bool read_identity(Recording& recording, PyObject* object);
 // An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
 // not be hashed. By a set or dictionary, and by hash(), whose number the program sees.
-bool before_hashing(Recording& recording, PyObject* object);
-bool before_hash_call(Recording& recording, PyObject* object);
+[[nodiscard]] bool before_hashing(Recording& recording, PyObject* object);
+[[nodiscard]] bool before_hash_call(Recording& recording, PyObject* object);
 
 }  // namespace stator
 

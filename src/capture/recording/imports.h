@@ -8,9 +8,10 @@ namespace stator {
 
 // Whether `import` with this `__import__` does what CPython does by itself.
 bool imports_plainly(PyObject* function);
-bool before_import_call(Recording& recording, PyObject* const* arguments, Py_ssize_t count);
-bool before_import(Recording& recording, cpython::Frame* frame, PyObject* name, PyObject* level);
-bool before_loading(Recording& recording, PyFunctionObject* function, PyObject* name);
+[[nodiscard]] bool before_import_call(Recording& recording, PyObject* const* arguments, Py_ssize_t count);
+[[nodiscard]] bool before_import(Recording& recording, cpython::Frame* frame, PyObject* name,
+                                 PyObject* level);
+[[nodiscard]] bool before_loading(Recording& recording, PyFunctionObject* function, PyObject* name);
 
 }  // namespace stator
 

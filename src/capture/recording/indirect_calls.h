@@ -7,17 +7,21 @@
 
 namespace stator {
 
-bool before_number_function(Recording& recording, PyObject* function, PyObject* const* arguments,
-                            Py_ssize_t count);
-bool read_registry(Recording& recording);
-bool read_setting(Recording& recording, PyObject* function);
-bool read_reduced(Recording& recording, PyObject* object);
-bool before_subscript(Recording& recording, PyObject* container, PyObject* key);
-bool before_partial(Recording& recording, PyObject* partial, PyObject* const* arguments, Py_ssize_t count);
-bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* arguments, Py_ssize_t count);
-bool before_getter(Recording& recording, PyObject* getter, PyObject* const* arguments, Py_ssize_t count);
-bool before_match(Recording& recording, PyObject* subject, PyObject* type, PyObject* names, int count);
-bool note_cached_result(Recording& recording, PyObject* result);
+[[nodiscard]] bool before_number_function(Recording& recording, PyObject* function,
+                                          PyObject* const* arguments, Py_ssize_t count);
+[[nodiscard]] bool read_registry(Recording& recording);
+[[nodiscard]] bool read_setting(Recording& recording, PyObject* function);
+[[nodiscard]] bool read_reduced(Recording& recording, PyObject* object);
+[[nodiscard]] bool before_subscript(Recording& recording, PyObject* container, PyObject* key);
+[[nodiscard]] bool before_partial(Recording& recording, PyObject* partial, PyObject* const* arguments,
+                                  Py_ssize_t count);
+[[nodiscard]] bool before_cached_call(Recording& recording, PyObject* cache, PyObject* const* arguments,
+                                      Py_ssize_t count);
+[[nodiscard]] bool before_getter(Recording& recording, PyObject* getter, PyObject* const* arguments,
+                                 Py_ssize_t count);
+[[nodiscard]] bool before_match(Recording& recording, PyObject* subject, PyObject* type, PyObject* names,
+                                int count);
+[[nodiscard]] bool note_cached_result(Recording& recording, PyObject* result);
 
 }  // namespace stator
 

@@ -66,7 +66,7 @@ bool load_cell(const InstructionAt& at) {
 }
 
 bool store_cell(const InstructionAt& at) {
-  return stays_in_region(at.recording, at.frame, static_cast<int>(at.argument())) &&
+  return before_region_write(at.recording, at.frame, static_cast<int>(at.argument())) &&
          before_cell_write(at.recording, at.frame->localsplus[at.argument()]);
 }
 

@@ -11,8 +11,8 @@ struct Recording;
 
 // Guards what the instruction will read, journals what it will write, or stops the capture. False: stopped,
 // an error is set.
-bool before_instruction(Recording& recording, const Instruction& instruction, cpython::Frame* frame,
-                        PyObject** sp);
+[[nodiscard]] bool before_instruction(Recording& recording, const Instruction& instruction,
+                                      cpython::Frame* frame, PyObject** sp);
 
 }  // namespace stator
 

@@ -10,7 +10,17 @@
 namespace stator {
 
 void make_fresh(Recording& recording, PyObject* object) {
-  if (recording.known.fresh.insert(object).second) recording.known.kept.push_back(Ref<>::share(object));
+  if (!recording.known.fresh.insert(object).second) return;
+  recording.known.kept.push_back(Ref<>::share(object));
+  recording.known.made_by.push_back(recording.end.now.number);
+}
+
+size_t maker_of(const Recording& recording, PyObject* object) {
+  const std::vector<Ref<>>& kept = recording.known.kept;
+  for (size_t i = kept.size(); i-- > 0;) {
+    if (kept[i].get() == object) return recording.known.made_by[i];
+  }
+  return 0;
 }
 
 void make_given(Recording& recording, PyObject* object) { recording.known.given.insert(object); }

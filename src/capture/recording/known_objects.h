@@ -25,6 +25,7 @@ struct KnownObjects {
   // Of classes that are not pinned themselves: such a parent may be gone when guards are put into words.
   std::unordered_map<const PyObject*, Ref<>> class_names;
   std::vector<Ref<>> kept;      // keeps addresses of fresh objects from being used again
+  std::vector<size_t> made_by;  // of each in `kept`: the number of the instruction, as of ProgramPlace
   std::vector<Ref<>> replaced;  // by writes, and may have died then
   ConstantPlaces constants;
   std::unordered_set<size_t> identities;          // numbers that id() gave for objects made here
@@ -38,6 +39,8 @@ struct KnownObjects {
 };
 
 void make_fresh(Recording& recording, PyObject* object);
+// The number of the instruction that made a fresh object; 0: it is not known.
+size_t maker_of(const Recording& recording, PyObject* object);
 void pin(Recording& recording, PyObject* object, Origin origin);
 // Keeps what is compared by its address alive, or guards its contents.
 void hold(Recording& recording, PyObject* object);

@@ -17,7 +17,7 @@ struct Recording;
 bool add_late_calls(PyObject* module);
 bool is_late_call(PyObject* callable);
 // False: stopped, or an error is set.
-bool before_late_call(Recording& recording, PyObject* const* arguments, Py_ssize_t count);
+[[nodiscard]] bool before_late_call(Recording& recording, PyObject* const* arguments, Py_ssize_t count);
 
 }  // namespace stator
 

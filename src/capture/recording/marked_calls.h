@@ -12,8 +12,8 @@ PyObject* constant_result(Recording& recording, PyObject* function, PyObject* co
 // A call that becomes one node of the graph.
 PyObject* opaque_result(Recording& recording, PyObject* function, PyObject* const* arguments, size_t flags,
                         PyObject* keywords);
-bool before_marked_call(Recording& recording, const struct Marked& marked, PyObject* callable,
-                        PyObject* const* arguments, Py_ssize_t count);
+[[nodiscard]] bool before_marked_call(Recording& recording, const struct Marked& marked, PyObject* callable,
+                                      PyObject* const* arguments, Py_ssize_t count);
 // Whether a function that was marked as skipped in place, `graph_break` say, is called by code of the domain
 // itself. It has reasons that hold for the domain's own engine: optimizers do that. Such a call does nothing.
 bool is_domains_own_break(const Recording& recording);

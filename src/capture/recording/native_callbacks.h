@@ -42,7 +42,8 @@ struct NativeUse {
 // The argument that a function calls, by its place in `all`; all.size() where it is given none.
 size_t called_argument(const Recording& recording, const Calls& calls, const std::vector<PyObject*>& all);
 // Puts a function in the place of a callable that C code will call.
-bool give_as_function(Recording& recording, const Calls& calls, std::vector<PyObject*>& all, size_t index);
+[[nodiscard]] bool give_as_function(Recording& recording, const Calls& calls, std::vector<PyObject*>& all,
+                                    size_t index);
 // Whether this is the code of such a function, which is no part of the program.
 bool is_callback_code(const PyCodeObject* code);
 
@@ -53,7 +54,7 @@ void note_use(Recording& recording, Given given);
 void note_operands(Recording& recording, PyObject* left, PyObject* right);
 void note_key(Recording& recording, PyObject* container, PyObject* key);
 // A frame that C code called gives it this value. False: stopped, an error is set.
-bool before_giving(Recording& recording, const cpython::Frame* frame, PyObject* value);
+[[nodiscard]] bool before_giving(Recording& recording, const cpython::Frame* frame, PyObject* value);
 
 }  // namespace stator
 

@@ -8,19 +8,19 @@ namespace stator {
 
 // The class decides: special methods, pattern matching. Guards which class the object has, and what that
 // defines.
-bool read_class(Recording& recording, PyObject* object);
+[[nodiscard]] bool read_class(Recording& recording, PyObject* object);
 // `if x`: of a list its length is enough.
-bool read_truth(Recording& recording, PyObject* object);
+[[nodiscard]] bool read_truth(Recording& recording, PyObject* object);
 // len(x)
-bool read_size(Recording& recording, PyObject* object);
+[[nodiscard]] bool read_size(Recording& recording, PyObject* object);
 // A key: hashed and compared, and in tuples and frozensets all that they hold.
-bool read_hashed(Recording& recording, PyObject* key);
+[[nodiscard]] bool read_hashed(Recording& recording, PyObject* key);
 // The items of a set or the keys of a dictionary are hashed and compared.
-bool read_members(Recording& recording, PyObject* container);
+[[nodiscard]] bool read_members(Recording& recording, PyObject* container);
 // `{**x}`: a dictionary, or an object with keys() and __getitem__.
-bool read_mapping(Recording& recording, PyObject* mapping);
+[[nodiscard]] bool read_mapping(Recording& recording, PyObject* mapping);
 // What stands between the brackets of container[key].
-bool read_index(Recording& recording, PyObject* container, PyObject* key);
+[[nodiscard]] bool read_index(Recording& recording, PyObject* container, PyObject* key);
 
 }  // namespace stator
 

@@ -14,42 +14,44 @@
 
 namespace stator {
 
-static bool see_number(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
-                       const std::string& name);
-static bool see_tuple(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
-                      const std::string& name);
-static bool see_tensor(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
-                       const std::string& name);
+static Placed see_number(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                         const std::string& name);
+static Placed see_tuple(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                        const std::string& name);
+static Placed see_tensor(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                         const std::string& name);
 
-// Whether something stands there now, or stood there already. False: what is there is guarded as it is, or an
-// error is set.
-bool see_place(Recording& recording, PyObject* container, PyObject* key, PyObject* value) {
-  if (recording.varying == nullptr || !recording.varying->has_places()) return false;
-  if (recording.following != 0) return false;  // whoever runs there reads the place by itself
+// Where the domain gives nothing that could stand for a value.
+static Placed not_placed() { return PyErr_Occurred() ? Placed::ended : Placed::no; }
+
+Placed see_place(Recording& recording, PyObject* container, PyObject* key, PyObject* value) {
+  if (recording.varying == nullptr || !recording.varying->has_places()) return Placed::no;
+  if (recording.following != 0) return Placed::no;  // whoever runs there reads the place by itself
   const bool is_number = PyLong_CheckExact(value) || PyFloat_CheckExact(value);
   const bool is_tuple = PyTuple_CheckExact(value);
-  if (!is_number && !is_tuple && !recording.domain.is_tensor(value)) return false;
-  if (recording.placed.in(container, key) != nullptr) return true;
-  if (item_at(container, key) != value) return false;  // written since
-  if (PyDict_Check(container) && recording.guards.reads_key(container, key)) return false;
+  if (!is_number && !is_tuple && !recording.domain.is_tensor(value)) return Placed::no;
+  if (recording.placed.in(container, key) != nullptr) return Placed::yes;
+  if (item_at(container, key) != value) return not_placed();  // written since
+  if (PyDict_Check(container) && recording.guards.reads_key(container, key)) return Placed::no;
   const std::string name = place_name(source(recording, container), key);
-  if (!recording.varying->is_place(name)) return false;
-  if (is_number) return !PyList_Check(container) && see_number(recording, container, key, value, name);
+  if (!recording.varying->is_place(name)) return Placed::no;
+  if (is_number && PyList_Check(container)) return Placed::no;
+  if (is_number) return see_number(recording, container, key, value, name);
   return is_tuple ? see_tuple(recording, container, key, value, name)
                   : see_tensor(recording, container, key, value, name);
 }
 
-static bool place(Recording& recording, PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
+static Placed place(Recording& recording, PyObject* container, PyObject* key, PyObject* value, Ref<> stands) {
   const auto put = of_kind<&ObjectKind::put>(recording, container);
-  if (!put(recording, container, key, value, stands.get())) return false;
+  if (!put(recording, container, key, value, stands.get())) return Placed::ended;
   recording.placed.add(container, key, std::move(stands));
-  return true;
+  return Placed::yes;
 }
 
-static bool see_number(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
-                       const std::string& name) {
+static Placed see_number(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                         const std::string& name) {
   DomainCapture::NumberSymbol symbol = recording.capture.number(value, name);
-  if (!symbol.stands) return false;
+  if (!symbol.stands) return not_placed();
   recording.guards.add(NumberGuard{container, HeldKey(key), {symbol.is_real, symbol.index}}, container);
   recording.has_symbols = true;
   return place(recording, container, key, value, std::move(symbol.stands));
@@ -78,12 +80,12 @@ static Ref<> placed_tracer(Recording& recording, PyObject* value, const std::str
   return tracer;
 }
 
-static bool see_tensor(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
-                       const std::string& name) {
-  if (!may_be_placed(recording, value) || PyODict_Check(container)) return false;
+static Placed see_tensor(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                         const std::string& name) {
+  if (!may_be_placed(recording, value) || PyODict_Check(container)) return Placed::no;
   std::unique_ptr<TensorGuard> guard;
   Ref<> tracer = placed_tracer(recording, value, name, guard);
-  if (!tracer) return false;
+  if (!tracer) return not_placed();
   recording.guards.add(TensorItemGuard{container, HeldKey(key), name, std::move(guard)}, container);
   return place(recording, container, key, value, std::move(tracer));
 }
@@ -119,23 +121,23 @@ static Ref<> placed_part(Recording& recording, PyObject* value, const std::strin
   return stands;
 }
 
-static bool see_tuple(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
-                      const std::string& name) {
+static Placed see_tuple(Recording& recording, PyObject* container, PyObject* key, PyObject* value,
+                        const std::string& name) {
   if (!may_be_placed(recording, value) || PyODict_Check(container) ||
       !may_be_replaced(recording.domain, value))
-    return false;
+    return Placed::no;
   TupleItemGuard guard{container, HeldKey(key), {}};
   Ref<> stands = placed_part(recording, value, name, guard.whole);
   if (!stands) {
     if (!PyErr_Occurred()) stop(recording, BreakCode::kTensorSubclass, name);
-    return false;
+    return Placed::ended;
   }
   recording.guards.add(std::move(guard), container);
   recording.placed.add_tuple(stands.get(), value, container, key);
   return place(recording, container, key, value, std::move(stands));
 }
 
-// False: it stands for a tuple, of which another attempt sees the object itself.
+// If it stands for a tuple, the capture is stopped: another attempt sees the object itself.
 bool want_tuple_by_identity(Recording& recording, PyObject* stands) {
   PyObject* const real = recording.placed.real_tuple(stands);
   if (real == nullptr) return true;

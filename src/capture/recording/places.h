@@ -8,8 +8,15 @@
 
 namespace stator {
 
-bool want_tuple_by_identity(Recording& recording, PyObject* stands);
-bool see_place(Recording& recording, PyObject* container, PyObject* key, PyObject* value);
+// Whether a value is read from its place on each call.
+enum class Placed : uint8_t {
+  yes,    // a symbol or a tracer stands there, now or already
+  no,     // whoever reads it guards it like any other
+  ended,  // the capture is stopped, or an error is set
+};
+
+[[nodiscard]] bool want_tuple_by_identity(Recording& recording, PyObject* stands);
+[[nodiscard]] Placed see_place(Recording& recording, PyObject* container, PyObject* key, PyObject* value);
 
 }  // namespace stator
 

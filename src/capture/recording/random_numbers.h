@@ -16,8 +16,8 @@ bool is_seeded_generator(PyTypeObject* type, PyObject* const* arguments, Py_ssiz
 // Whether a callable is a method of one of NumPy's generators.
 bool draws_random_numbers(PyObject* callable);
 
-bool before_draw(Recording& recording, PyObject* method, std::string_view name,
-                 const std::vector<PyObject*>& arguments);
+[[nodiscard]] bool before_draw(Recording& recording, PyObject* method, std::string_view name,
+                               const std::vector<PyObject*>& arguments);
 
 }  // namespace stator
 

@@ -12,29 +12,29 @@ namespace stator {
 void look_at(Recording& recording, PyObject* tensor);
 // borrowed; nullptr, with an error set where there was one
 PyObject* look_up(Recording& recording, PyObject* dict, PyObject* key);
-bool read_dict_item(Recording& recording, PyObject* dict, PyObject* key);
+[[nodiscard]] bool read_dict_item(Recording& recording, PyObject* dict, PyObject* key);
 // Keys, order and values. `by_value`: what stands there was read already, so nothing may take its place.
-bool read_dict(Recording& recording, PyObject* dict, bool by_value = false);
-bool read_list(Recording& recording, PyObject* list);
-bool read_list_item(Recording& recording, PyObject* list, PyObject* index);
-bool read_type(Recording& recording, PyTypeObject* type);
-bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index);
+[[nodiscard]] bool read_dict(Recording& recording, PyObject* dict, bool by_value = false);
+[[nodiscard]] bool read_list(Recording& recording, PyObject* list);
+[[nodiscard]] bool read_list_item(Recording& recording, PyObject* list, PyObject* index);
+[[nodiscard]] bool read_type(Recording& recording, PyTypeObject* type);
+[[nodiscard]] bool read_cell(Recording& recording, PyObject* cell, PyCodeObject* code, int index);
 // The class of an object that is pinned; valid until the next guard is added.
 ObjectGuard& guard_class(Recording& recording, PyObject* object);
 // a weak one is called
-bool read_reference(Recording& recording, PyObject* reference);
+[[nodiscard]] bool read_reference(Recording& recording, PyObject* reference);
 // of an OrderedDict
-bool read_order(Recording& recording, PyObject* dict);
+[[nodiscard]] bool read_order(Recording& recording, PyObject* dict);
 void read_field(Recording& recording, PyObject* owner, PyObject** field, const char* name);
 // A member that C code declares on the class, as a field; borrowed, nullptr where there is none.
 PyObject* read_member(Recording& recording, PyObject* owner, const char* name);
-bool read_object(Recording& recording, PyObject* object);
+[[nodiscard]] bool read_object(Recording& recording, PyObject* object);
 // Which dictionary of attributes a pinned object has, if any. False: an error is set.
-bool read_place_of_dict(Recording& recording, PyObject* object);
+[[nodiscard]] bool read_place_of_dict(Recording& recording, PyObject* object);
 // An object that read_object found without a dictionary gets one: its first attribute is written, or the
 // program asks for it. Names that were looked for before and not found are in no guard but this one, that it
 // is empty.
-bool make_instance_dict(Recording& recording, PyObject* object);
+[[nodiscard]] bool make_instance_dict(Recording& recording, PyObject* object);
 
 }  // namespace stator
 

@@ -58,6 +58,7 @@ struct Recording {
   const cpython::Frame* first_frame = nullptr;
   const Instruction* at = nullptr;
   size_t instructions = 0;
+  size_t last_mode_call = 0;  // number of the latest one that entered or left a mode
   SegmentEnd end;
   bool takes_up_frame = false;                          // it began in the middle of one
   int fewest_levels = std::numeric_limits<int>::max();  // of recursion that were left to a frame

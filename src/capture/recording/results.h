@@ -31,7 +31,7 @@ void expect_tuple_of(Recording& recording, PyObject* iterator);
 bool is_kept_by_iterator(const Recording& recording, PyObject* tuple);
 void note_result(Recording& recording, PyObject* result, bool made = false);
 // False: stopped.
-bool take_pending(Recording& recording, PyObject** sp);
+[[nodiscard]] bool take_pending(Recording& recording, PyObject** sp);
 
 }  // namespace stator
 

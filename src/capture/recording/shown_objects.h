@@ -9,17 +9,17 @@ namespace stator {
 
 // An object made here, or a copy that stands for an argument, lies elsewhere in each run: its address may
 // not be put into words. `as_text`: by str() or format(), not by repr().
-bool before_showing(Recording& recording, PyObject* object, bool as_text);
+[[nodiscard]] bool before_showing(Recording& recording, PyObject* object, bool as_text);
 
-inline bool before_formatting(Recording& recording, PyObject* object, bool as_text) {
+[[nodiscard]] inline bool before_formatting(Recording& recording, PyObject* object, bool as_text) {
   return before_showing(recording, object, as_text) && read_deep(recording, object);
 }
 
-inline bool before_text(Recording& recording, PyObject* object) {
+[[nodiscard]] inline bool before_text(Recording& recording, PyObject* object) {
   return before_formatting(recording, object, true);
 }
 // Either way.
-inline bool before_words(Recording& recording, PyObject* object) {
+[[nodiscard]] inline bool before_words(Recording& recording, PyObject* object) {
   return before_formatting(recording, object, false);
 }
 

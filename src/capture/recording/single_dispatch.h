@@ -10,7 +10,7 @@
 namespace stator {
 
 // of functools.singledispatch
-bool look_through_dispatch(Recording& recording, PyObject*& callable);
+[[nodiscard]] bool look_through_dispatch(Recording& recording, PyObject*& callable);
 
 }  // namespace stator
 

@@ -11,9 +11,10 @@ namespace stator {
 Ref<> key_of(const Recording& recording, PyObject* key);
 // Where C code returned a symbolic number: what captured code is to see of it.
 void see_symbols(Recording& recording, PyObject*& result);
-bool before_symbols_are_given(Recording& recording, PyObject*& callable, PyObject** arguments,
-                              PyObject** end);
-bool use_numbers(Recording& recording, const Instruction& instruction, cpython::Frame* frame, PyObject** sp);
+[[nodiscard]] bool before_symbols_are_given(Recording& recording, PyObject*& callable, PyObject** arguments,
+                                            PyObject** end);
+[[nodiscard]] bool use_numbers(Recording& recording, const Instruction& instruction, cpython::Frame* frame,
+                               PyObject** sp);
 
 }  // namespace stator
 

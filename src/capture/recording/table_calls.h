@@ -8,8 +8,8 @@
 namespace stator {
 
 // `self` is what `function` is bound to, or nullptr.
-bool before_table_call(Recording& recording, const NativeCall& known, PyObject* function, PyObject* self,
-                       PyObject* const* arguments, Py_ssize_t count);
+[[nodiscard]] bool before_table_call(Recording& recording, const NativeCall& known, PyObject* function,
+                                     PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
 }  // namespace stator
 

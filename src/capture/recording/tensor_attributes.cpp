@@ -72,6 +72,11 @@ static bool has_own_attribute(PyObject* tensor, PyObject* name) {
   return dict != nullptr && *dict != nullptr && PyDict_GetItemWithError(*dict, name) != nullptr;
 }
 
+static bool is_object_attribute(const Recording& recording, PyObject* name) {
+  PyObject* const known = recording.domain.object_attribute();
+  return known != nullptr && PyUnicode_Compare(name, known) == 0;
+}
+
 bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* name) {
   PyTypeObject* type = Py_TYPE(tensor);
   PyObject* on_type = _PyType_Lookup(type, name);
@@ -97,9 +102,10 @@ bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* nam
     return stop(recording, BreakCode::kReadsMemory,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
   }
-  if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) && recording.domain.attribute_is_an_object(name) &&
-      !is_fresh(recording, tensor))
-    return read_object_attribute(recording, tensor, name, on_type);
+  if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) && is_object_attribute(recording, name)) {
+    if (!is_fresh(recording, tensor)) return read_object_attribute(recording, tensor, name, on_type);
+    if (recording.domain.keeps_objects(tensor)) return true;  // a tracer has it as a run's tensor has
+  }
   if (Py_IS_TYPE(on_type, &PyGetSetDescr_Type) || Py_IS_TYPE(on_type, &PyMemberDescr_Type)) {
     return stop(recording, BreakCode::kReadsMemory,
                 std::string("attribute ") + PyUnicode_AsUTF8(name) + " of a tensor");
@@ -118,8 +124,8 @@ static bool read_object_attribute(Recording& recording, PyObject* tensor, PyObje
   const Ref<> value = read_getter(tensor, descriptor);
   if (!value) return false;
   if (recording.guards.has<GetterGuard>(tensor, descriptor)) return true;
-  if (see_place(recording, tensor, name, value.get())) return true;
-  if (PyErr_Occurred()) return false;
+  if (const Placed placed = see_place(recording, tensor, name, value.get()); placed != Placed::no)
+    return placed == Placed::yes;
   recording.guards.add(GetterGuard(tensor, descriptor, value.get()), tensor);
   pin(recording, value.get(), {Origin::attribute, tensor, Ref<>::share(name)});
   return true;
@@ -128,6 +134,7 @@ static bool read_object_attribute(Recording& recording, PyObject* tensor, PyObje
 static bool before_object_attribute_write(Recording& recording, PyObject* tensor, PyObject* value,
                                           PyObject* descriptor) {
   if (recording.given_tensors.contains(tensor)) return want_by_identity(recording, tensor);
+  if (is_fresh(recording, tensor) && recording.domain.keeps_objects(tensor)) return true;
   if (!is_pinned(recording, tensor)) return before_write(recording, nullptr, "an attribute of a tensor");
   // Whether the tensor takes it depends on its sizes and dtype.
   if (value != nullptr && recording.domain.is_tensor(value)) look_at(recording, tensor);
@@ -161,7 +168,7 @@ bool before_tensor_attribute_write(Recording& recording, PyObject* tensor, PyObj
     if (Py_IS_TYPE(on_type, &PyProperty_Type))
       return read_type(recording, Py_TYPE(tensor)) &&
              pin_class_attribute(recording, Py_TYPE(tensor), on_type, name);
-    return recording.domain.attribute_is_an_object(name)
+    return is_object_attribute(recording, name)
                ? before_object_attribute_write(recording, tensor, value, on_type)
                : before_recorded_write(recording, tensor, name, value);
   }

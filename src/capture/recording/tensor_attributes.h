@@ -12,9 +12,11 @@ namespace stator {
 // A tensor that the call brings, and the tracer that stands for it: in the order of the call's tensors.
 void make_given_tensor(Recording& recording, PyObject* tracer, PyObject* real, const std::string& name,
                        bool is_placed);
-bool before_tensor_attribute_write(Recording& recording, PyObject* tensor, PyObject* name, PyObject* value);
-bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* name);
-bool before_recorded_write(Recording& recording, PyObject* tensor, PyObject* name, PyObject* value);
+[[nodiscard]] bool before_tensor_attribute_write(Recording& recording, PyObject* tensor, PyObject* name,
+                                                 PyObject* value);
+[[nodiscard]] bool read_tensor_attribute(Recording& recording, PyObject* tensor, PyObject* name);
+[[nodiscard]] bool before_recorded_write(Recording& recording, PyObject* tensor, PyObject* name,
+                                         PyObject* value);
 
 }  // namespace stator
 

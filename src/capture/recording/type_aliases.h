@@ -6,8 +6,8 @@
 
 namespace stator {
 
-bool read_alias(Recording& recording, PyObject* alias);
-bool read_alias_attribute(Recording& recording, PyObject* alias, PyObject* name);
+[[nodiscard]] bool read_alias(Recording& recording, PyObject* alias);
+[[nodiscard]] bool read_alias_attribute(Recording& recording, PyObject* alias, PyObject* name);
 
 }  // namespace stator
 

@@ -9,13 +9,13 @@ namespace stator {
 
 // Each of these: false: stopped, or an error is set.
 // An unread value in this place is read.
-bool read_at(Recording& recording, PyObject*& place);
+[[nodiscard]] bool read_at(Recording& recording, PyObject*& place);
 // The value and, where it holds unread values, all of them.
-bool read_fully(Recording& recording, PyObject*& place);
+[[nodiscard]] bool read_fully(Recording& recording, PyObject*& place);
 // It is hashed: a tuple with all that it holds.
-bool read_key(Recording& recording, PyObject*& place);
+[[nodiscard]] bool read_key(Recording& recording, PyObject*& place);
 // All that it holds is read.
-bool read_holder(Recording& recording, PyObject* holder);
+[[nodiscard]] bool read_holder(Recording& recording, PyObject* holder);
 
 bool is_holder(const Recording& recording, PyObject* object);
 void add_holder(Recording& recording, PyObject* object);

@@ -8,7 +8,7 @@
 
 namespace stator {
 
-bool before_warning(Recording& recording, const std::vector<PyObject*>& arguments);
+[[nodiscard]] bool before_warning(Recording& recording, const std::vector<PyObject*>& arguments);
 
 }  // namespace stator
 

@@ -6,7 +6,7 @@
 
 namespace stator {
 
-bool look_through(Recording& recording, PyObject*& callable);
+[[nodiscard]] bool look_through(Recording& recording, PyObject*& callable);
 // Functions that are substituted for some classes of arguments: the one to call with these.
 void look_at_arguments(Recording& recording, PyObject*& callable, PyObject* const* arguments,
                        Py_ssize_t count);

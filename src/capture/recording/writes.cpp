@@ -51,7 +51,7 @@ bool has_setter(PyTypeObject* type, PyObject* name) {
 
 bool before_write(Recording& recording, PyObject* object, const char* what) {
   recording.walked.written(object);
-  if (is_fresh(recording, object)) return stays_in_region(recording, object);
+  if (is_fresh(recording, object)) return before_region_write(recording, object);
   return stop(recording, BreakCode::kOutsideEffect,
               std::string(what) + " of an object that existed before (" + source(recording, object) + ")");
 }
@@ -63,7 +63,7 @@ bool before_advancing(Recording& recording, PyObject* iterator) {
     return read_behaviour(recording, iterator);
   }
   if (is_fresh(recording, iterator)) {
-    if (!stays_in_region(recording, iterator)) return false;
+    if (!before_region_write(recording, iterator)) return false;
     bool looks = false;
     if (!read_iterator(recording, iterator, looks)) return false;
     note_use(recording, looks ? Given::looked_at : Given::passed_on);
@@ -96,7 +96,7 @@ bool before_replacing(Recording& recording, PyObject* old) {
 
 Ref<> writable_key(Recording& recording, PyObject* given_key) {
   Ref<> key = key_of(recording, given_key);
-  if (!key || !is_no_stand_in(recording, key.get())) return {};
+  if (!key || !require_no_stand_in(recording, key.get())) return {};
   if (is_plain_key(key.get()) || recording.domain.is_immutable(key.get()) ||
       recording.domain.is_tensor(key.get()))
     return key;
@@ -106,7 +106,7 @@ Ref<> writable_key(Recording& recording, PyObject* given_key) {
 
 bool before_whole_write(Recording& recording, PyObject* container) {
   recording.walked.written(container);
-  if (is_fresh(recording, container)) return stays_in_region(recording, container);
+  if (is_fresh(recording, container)) return before_region_write(recording, container);
   // What it becomes depends on what it was. Items of an argument that nobody looks at are found by their
   // places.
   if (find_argument(recording, container) != nullptr) {
@@ -128,7 +128,7 @@ bool before_item_write(Recording& recording, PyObject* container, PyObject* key,
   if (!is_constant(key) && !read_key(recording, key)) return false;
   if (PySlice_Check(key) && !read_contents(recording, value)) return false;
   if (is_fresh(recording, container))
-    return stays_in_region(recording, container) && read_behaviour(recording, container);
+    return before_region_write(recording, container) && read_behaviour(recording, container);
   PyTypeObject* type = Py_TYPE(container);
   if (has_python_method(type, removes ? "__delitem__" : "__setitem__"))
     return read_behaviour(recording, container);
@@ -144,7 +144,7 @@ bool before_in_place(Recording& recording, PyObject* left, PyObject* right, OnLi
 }
 
 bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value) {
-  if (!is_no_stand_in(recording, owner)) return false;
+  if (!require_no_stand_in(recording, owner)) return false;
   PyTypeObject* type = Py_TYPE(owner);
   if (has_python_method(type, value != nullptr ? "__setattr__" : "__delattr__"))
     return read_behaviour(recording, owner);
@@ -177,7 +177,8 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
     if (has_python_method(Py_TYPE(on_type), value != nullptr ? "__set__" : "__delete__"))
       return pin_class_attribute(recording, type, on_type, name);
     if (is_fresh(recording, owner))
-      return stays_in_region(recording, owner) && (value != nullptr || read_setter(recording, owner, name));
+      return before_region_write(recording, owner) &&
+             (value != nullptr || read_setter(recording, owner, name));
     if (cpython::is_read_only(on_type)) return true;  // raises
     if (cpython::is_reference(on_type) && is_writable(recording, owner)) {
       // An empty slot cannot be emptied.
@@ -189,7 +190,7 @@ bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObjec
     }
     return before_write(recording, owner, "an attribute");
   }
-  if (is_fresh(recording, owner)) return stays_in_region(recording, owner);
+  if (is_fresh(recording, owner)) return before_region_write(recording, owner);
   if (!is_writable(recording, owner) || !read_object(recording, owner))
     return before_write(recording, owner, "an attribute");
   PyObject** slot = _PyObject_GetDictPtr(owner);
@@ -206,7 +207,7 @@ bool before_method_write(Recording& recording, std::string_view method, PyObject
                          size_t count) {
   PyObject* self = arguments[0];
   recording.walked.written(self);
-  if (is_fresh(recording, self)) return stays_in_region(recording, self);
+  if (is_fresh(recording, self)) return before_region_write(recording, self);
   if (!is_writable(recording, self)) return before_write(recording, self, "the contents");
   return of_kind<&ObjectKind::before_method_write>(recording, self)(recording, method, arguments, count);
 }

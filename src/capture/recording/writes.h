@@ -16,29 +16,32 @@ enum class SlotWrite : uint8_t {
   by_program,  // the tensor program, in its place among the operators
 };
 // The journal is told of a slot, or of an attribute with a setter in C.
-bool note_slot(Recording& recording, PyObject* object, PyObject* descriptor,
-               SlotWrite write = SlotWrite::effect);
+[[nodiscard]] bool note_slot(Recording& recording, PyObject* object, PyObject* descriptor,
+                             SlotWrite write = SlotWrite::effect);
 // The key as Python has it. Null, with the capture stopped or an error set: no write under it can be made
 // again.
 Ref<> writable_key(Recording& recording, PyObject* key);
 
 // of a kind that only fresh objects allow
-bool before_write(Recording& recording, PyObject* object, const char* what);
-bool before_advancing(Recording& recording, PyObject* iterator);
-bool before_replacing(Recording& recording, PyObject* old);
-bool before_key_write(Recording& recording, PyObject* container, PyObject* key);
-bool before_whole_write(Recording& recording, PyObject* container);
+[[nodiscard]] bool before_write(Recording& recording, PyObject* object, const char* what);
+[[nodiscard]] bool before_advancing(Recording& recording, PyObject* iterator);
+[[nodiscard]] bool before_replacing(Recording& recording, PyObject* old);
+[[nodiscard]] bool before_key_write(Recording& recording, PyObject* container, PyObject* key);
+[[nodiscard]] bool before_whole_write(Recording& recording, PyObject* container);
 // `value` is nullptr where an item is removed.
-bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,
-                       PyObject* value = nullptr);
-bool before_in_place(Recording& recording, PyObject* left, PyObject* right, OnList on_list);
+[[nodiscard]] bool before_item_write(Recording& recording, PyObject* container, PyObject* key, bool removes,
+                                     PyObject* value = nullptr);
+[[nodiscard]] bool before_in_place(Recording& recording, PyObject* left, PyObject* right, OnList on_list);
 // `value` is nullptr where the attribute is deleted.
-bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);
-bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name, PyObject* value);
-bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name, PyObject* value);
-bool before_cell_write(Recording& recording, PyObject* cell);
-bool before_method_write(Recording& recording, std::string_view method, PyObject* const* arguments,
-                         size_t count);
+[[nodiscard]] bool before_attribute_write(Recording& recording, PyObject* owner, PyObject* name,
+                                          PyObject* value);
+[[nodiscard]] bool before_plain_attribute_write(Recording& recording, PyObject* owner, PyObject* name,
+                                                PyObject* value);
+[[nodiscard]] bool before_dict_attribute_write(Recording& recording, PyObject* dict, PyObject* name,
+                                               PyObject* value);
+[[nodiscard]] bool before_cell_write(Recording& recording, PyObject* cell);
+[[nodiscard]] bool before_method_write(Recording& recording, std::string_view method,
+                                       PyObject* const* arguments, size_t count);
 
 }  // namespace stator
 

@@ -24,6 +24,7 @@
 #include "capture/recording/tensor_attributes.h"
 #include "capture/recording/unread_value.h"
 #include "capture/recording/waiting_generators.h"
+#include "capture/session/filtered_guards.h"
 #include "capture/session/plain_scope.h"
 
 namespace stator {
@@ -139,12 +140,15 @@ static std::string take_raised_text() {
   return words != nullptr ? text + ": " + words : text;
 }
 
-bool CaptureAttempt::give_up(BreakCode code, std::string detail) {
+bool CaptureAttempt::give_up(BreakCode code, std::string detail, size_t earlier_end) {
   abandon(recording_);
   Engine::get().statistics.unrestored += recording_.journal.roll_back();
   recording_.known.replaced.clear();
   drop_error();
-  if (!recording_.stopped.happened()) stop(recording_, code, std::move(detail));
+  if (!recording_.stopped.happened()) {
+    stop(recording_, code, std::move(detail));
+    recording_.stopped.earlier_end = earlier_end;
+  }
   const SegmentEnd& end = recording_.end;
   recording_.stopped.place = recording_.stopped.code == BreakCode::kException ? end.raised : end.now;
   drop_error();
@@ -243,11 +247,11 @@ Ref<> CaptureAttempt::run_frame() {
 
 bool CaptureAttempt::run_function() {
   const int levels = cpython::python_recursion(PyThreadState_Get());
-  bool context_is_the_same = false;
+  std::optional<size_t> left_variable;
   {
     const CaptureScope scope(recording_);
     result_ = call_.place != nullptr ? run_frame() : call_function();
-    context_is_the_same = recording_.context_writes.are_undone();
+    left_variable = recording_.context_writes.first_left();
   }
   leave(recording_);
   const bool ends_early = recording_.end.reached;
@@ -280,10 +284,13 @@ bool CaptureAttempt::run_function() {
     return give_up(BreakCode::kOpcode, "nothing but Python code");
   if ((ends_early || call_.place != nullptr) &&
       ((domain_.modes() ^ entry_->modes_) & ~domain_.lasting_modes()) != 0)
-    return give_up(BreakCode::kUnsupportedMode, "a mode is entered or left in the middle");
-  if (!context_is_the_same)
-    return give_up(BreakCode::kUnknownFunction, "ContextVar.set(), and the variable is not set back");
-  if (!recording_.locks.empty()) return give_up(BreakCode::kThread, "a lock is taken and not given back");
+    return give_up(BreakCode::kUnsupportedMode, "a mode is entered or left in the middle",
+                   recording_.last_mode_call);
+  if (left_variable)
+    return give_up(BreakCode::kUnknownFunction, "ContextVar.set(), and the variable is not set back",
+                   *left_variable);
+  if (const auto taken = recording_.locks.first_taken())
+    return give_up(BreakCode::kThread, "a lock is taken and not given back", *taken);
   if (leaves_generators(recording_))
     return give_up(BreakCode::kGenerator, "one that waits in a try or with, or that nobody awaits");
   if (!entry_->effects_.collect(recording_.journal, recording_)) return give_up(BreakCode::kInternal, {});
@@ -395,6 +402,10 @@ bool CaptureAttempt::seal() {
   for (const auto& argument : recording_.arguments.roots) argument->forget_call();
   entry_->arguments_ = std::move(recording_.arguments.roots);
   note_caches();
+  if (!filter_guards(options_.guard_filter, entry_->arguments_, entry_->guards_)) {
+    const ErrorScope filters_own;  // put back at the end
+    return give_up(BreakCode::kUnguardable, "the filter of guards raised");
+  }
   return entry_->guards_.seal(domain_, recording_.arguments.tensors) ||
          give_up(BreakCode::kUnguardable, std::string(kChangedMeanwhile));
 }

@@ -59,7 +59,7 @@ class CaptureAttempt {
   void note_caches();
   bool compile();
   void note_symbols();
-  bool give_up(BreakCode code, std::string detail);
+  bool give_up(BreakCode code, std::string detail, size_t earlier_end = 0);
   bool give_up_broken(BreakCode otherwise);
 
   const Domain& domain_;

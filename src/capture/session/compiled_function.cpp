@@ -215,7 +215,7 @@ void install_domain(const Domain* domain) {
 CalleeCaptures* callees_of(const CompiledFunction& self) {
   CompiledState& state = self.state;
   if (!state.callees) {
-    const CaptureOptions options{self.backend, &state.cache.varying};
+    const CaptureOptions options{self.backend, self.guard_filter, &state.cache.varying};
     state.callees = std::make_unique<CalleeCaptures>(*installed_domain, options, limit_of(state), false);
   }
   return state.callees.get();
@@ -244,7 +244,7 @@ PyObject* call_compiled(const CompiledFunction& self, PyObject* const* arguments
   }
   try {
     const Call call{arguments, PyVectorcall_NARGS(flags), keywords};
-    CaptureOptions options{self.backend};
+    CaptureOptions options{self.backend, self.guard_filter};
     options.whole = state.whole;
     options.may_end_early = !state.whole;
     Hooks hooks(self, &call);

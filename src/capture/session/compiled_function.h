@@ -26,8 +26,9 @@ struct CompiledFunction {
   PyObject* object;  // the compiled one itself
   PyObject* function;
   PyObject* backend;
-  PyObject* on_entry;  // called with the guards of each new capture; or None
-  PyObject* on_miss;   // called with the guard that failed before a further capture; or None
+  PyObject* on_entry;      // called with the guards of each new capture; or None
+  PyObject* on_miss;       // called with the guard that failed before a further capture; or None
+  PyObject* guard_filter;  // says which guards of a capture count; or None
   CompiledState& state;
 };
 

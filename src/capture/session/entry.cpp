@@ -117,9 +117,22 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
     if (takes_values && was_refused(domain, options)) return capture(domain, function, call, options, why);
     drop_error();
   }
-  const bool at_once = why.place.number <= 1;
-  return at_once ? nullptr
-                 : capture_until(domain, function, call, options, by_identity, other_answer, false, why);
+  // What was begun by then may have to end in the same capture (inference mode, a lock that is held), or the
+  // frames hold what no later call can make: the capture ends before that.
+  constexpr int kMostEnds = 6;
+  why.not_kept.clear();
+  const size_t at_break = why.place.number;
+  for (int i = 0; i < kMostEnds && why.place.number > 1; i++) {
+    const size_t end = why.place.number;
+    why.earlier_end = 0;
+    if (auto entry = capture_until(domain, function, call, options, by_identity, other_answer, false, why))
+      return entry;
+    if (PyErr_Occurred() || is_interrupted() || interrupt_waits()) break;
+    if (why.earlier_end == 0 || why.earlier_end >= end) break;
+    why.place.number = why.earlier_end;
+  }
+  why.place.number = at_break;
+  return nullptr;
 }
 
 std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* function, const Call& call,
@@ -135,11 +148,19 @@ std::unique_ptr<Entry> Entry::capture_until(const Domain& domain, PyObject* func
   }
   CaptureAttempt attempt(domain, *capture, stack, function, call, options, by_identity);
   std::unique_ptr<Entry> entry = attempt.make_until(why.place.number, behind);
-  if (entry) {
-    entry->told_captured = capture->told_captured();
-  } else {
-    const CaptureStop& stopped = attempt.stopped();
+  const CaptureStop& stopped = attempt.stopped();
+  if (!entry) {
     why.not_kept = stopped.detail.empty() ? reason(*stopped.code).code : stopped.detail;
+    why.earlier_end = stopped.earlier_end;
+    return nullptr;
+  }
+  entry->told_captured = capture->told_captured();
+  if (!why.not_kept.empty()) {  // it ends earlier
+    why.code = BreakCode::kUnguardable;
+    why.detail = std::exchange(why.not_kept, {}) + ", up to a break";
+    why.stack = stopped.stack;
+    why.place = {why.place.number, Ref<PyCodeObject>::share(entry->snapshot()->code()),
+                 entry->snapshot()->unit()};
   }
   return entry;
 }

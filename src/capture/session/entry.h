@@ -19,6 +19,7 @@ namespace stator {
 // What the user asked for when the function was compiled.
 struct CaptureOptions {
   PyObject* backend = Py_None;       // borrowed; see DomainCapture::compile
+  PyObject* guard_filter = Py_None;  // borrowed; see session/filtered_guards.h
   const Varying* varying = nullptr;  // numbers that become symbols; null for none
   bool whole = false;                // a stop is an error, each time: the function is never given up for it
   bool by_structure = false;         // the function is known by a FunctionSpec, not as this one object

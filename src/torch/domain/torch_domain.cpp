@@ -51,6 +51,7 @@
 #include "torch/symbols/sym_python.h"
 #include "torch/symbols/symbol_calls.h"
 #include "torch/tracing/caught_error.h"
+#include "torch/tracing/gradient_query.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/last_read.h"
 #include "torch/tracing/own_python.h"
@@ -109,11 +110,29 @@ class StateOfCaller {
   ThreadState now_;
 };
 
+class Paused {
+ public:
+  explicit Paused(Session& session) : session_(session) { session_.pause(); }
+  ~Paused() { session_.resume(); }
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  Session& session_;
+};
+
 class TorchCapture final : public DomainCapture {
  public:
-  TorchCapture(GraphBackend make_program, std::shared_ptr<UserLines> lines, UserPlace& place,
-               PyObject* backend, bool told)
-      : backend_(make_program), session_(std::make_shared<Session>(std::move(lines), &place)), flag_(told) {
+  TorchCapture(GraphBackend make_program, GradientTrace trace, std::shared_ptr<UserLines> lines,
+               UserPlace& place, PyObject* backend, bool told)
+      : backend_(make_program),
+        session_(std::make_shared<Session>(std::move(lines), &place)),
+        flag_(told),
+        gradients_([this, trace](const GradientQuery& query) {
+          const Paused paused(*session_);
+          const StateOfCaller as_caller(thread_);
+          return trace(*session_, query);
+        }) {
     session_->passes_errors_on = [this](LineId line) {
       return error_paths_.pass_on(line, has_effects && !has_effects());
     };
@@ -390,11 +409,12 @@ class TorchCapture final : public DomainCapture {
   bool left_autocast_ = false;       // in the middle of it
   bool takes_last_read_ = false;
   CompilingFlag flag_;
+  TracesGradients gradients_;
 };
 
 class TorchDomain final : public Domain {
  public:
-  explicit TorchDomain(GraphBackend backend) : backend_(backend) {}
+  TorchDomain(GraphBackend backend, GradientTrace trace) : backend_(backend), trace_(trace) {}
   const char* library() const override { return "libtorch_python.so"; }
   const char* package() const override { return "torch"; }
   // Not THPVariable_Check, which may run Python code of the class.
@@ -456,12 +476,13 @@ class TorchDomain final : public Domain {
     return session != nullptr && session->wrappers &&
            session->wrappers->is_as_made(THPVariable_Unpack(tensor), name);
   }
-  bool attribute_is_an_object(PyObject* name) const override {
-    return PyUnicode_CompareWithASCIIString(name, "grad") == 0;
+  PyObject* object_attribute() const override {
+    static PyObject* const name = PyUnicode_InternFromString("grad");
+    return name;
   }
   bool keeps_objects(PyObject* tensor) const override {
     const at::Tensor& real = THPVariable_Unpack(tensor);
-    return real.requires_grad() && real.is_leaf();
+    return real.requires_grad() && real.is_leaf() && !is_wrapper(real);
   }
   std::unique_ptr<TensorGuard> guard(PyObject* tensor) const override { return make_tensor_guard(tensor); }
   std::unique_ptr<TensorWatch> watch(const std::vector<PinnedTensor>& tensors) const override {
@@ -491,7 +512,7 @@ class TorchDomain final : public Domain {
       lines->set_library(torch_folder());
       forget_offset_reads();
       const bool told = telling() == Tells::yes || other_answer;
-      return std::make_unique<TorchCapture>(backend_, std::move(lines), place, backend, told);
+      return std::make_unique<TorchCapture>(backend_, trace_, std::move(lines), place, backend, told);
     } catch (const std::exception&) {
       stator::raise_caught();
       return nullptr;
@@ -500,12 +521,13 @@ class TorchDomain final : public Domain {
 
  private:
   GraphBackend backend_;
+  GradientTrace trace_;
 };
 
 }  // namespace
 
-bool install_torch_domain(GraphBackend backend) {
-  static TorchDomain domain(backend);
+bool install_torch_domain(GraphBackend backend, GradientTrace trace) {
+  static TorchDomain domain(backend, trace);
   prepare_replaced_calls();
   auto install =
       reinterpret_cast<void (*)(const Domain*)>(PyCapsule_Import("stator._capture._install_domain", 0));

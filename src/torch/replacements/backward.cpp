@@ -1,21 +1,18 @@
-// src/torch/replacements/backward.cpp: finds the leaves behind a tensor in the graph, and records the node.
+// src/torch/replacements/backward.cpp: finds out which leaves get a gradient, and records the node.
 #include "torch/replacements/backward.h"
 
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/python_variable.h>
-#include <torch/csrc/autograd/variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
-#include <unordered_set>
 
-#include "capture/cpython/attribute_lookup.h"
 #include "torch/guards/tensor_guard.h"
-#include "torch/operators/operator_info.h"
-#include "torch/operators/operator_table.h"
 #include "torch/replacements/allowed_call.h"
+#include "torch/replacements/gradient_history.h"
 #include "torch/replacements/hooks.h"
 #include "torch/tracing/capture_break.h"
+#include "torch/tracing/caught_error.h"
+#include "torch/tracing/gradient_query.h"
 #include "torch/tracing/imported_module.h"
 #include "torch/tracing/own_python.h"
 #include "torch/tracing/tracer.h"
@@ -23,137 +20,7 @@
 namespace stator {
 namespace {
 
-namespace autograd = torch::autograd;
-
 [[noreturn]] void refuse(const char* why) { raise_break(BreakCode::kBackward, why); }
-
-// Code of the program's runs when a gradient arrives there, or others wait for it.
-bool is_watched(const at::Tensor& leaf) {
-  const auto* meta = autograd::impl::get_autograd_meta(leaf);
-  if (meta == nullptr) return false;
-  if (!meta->hooks_.empty() || meta->retains_grad_ || meta->post_acc_grad_hooks_) return true;
-  const auto accumulator = autograd::impl::try_get_grad_accumulator(leaf);
-  return accumulator && (!accumulator->pre_hooks().empty() || !accumulator->post_hooks().empty() ||
-                         !accumulator->tensor_pre_hooks().empty());
-}
-
-// Walks the graph from results to what they were computed of.
-class Leaves {
- public:
-  explicit Leaves(const Session& session) : session_(session), graph_(session.graph) {
-    producers_.assign(graph_.value_count(), nullptr);
-    for (const ir::Node& node : graph_.nodes()) {
-      for (const ir::ValueId value : ir::Graph::outputs(node)) producers_[index(value)] = &node;
-    }
-    find_rewritten();
-    for (const ir::Node& node : graph_.nodes()) note_freed(node);
-  }
-
-  // Of the inputs that get a gradient, in their order.
-  std::vector<const Session::Lifted*> behind(std::span<const ir::ValueId> roots) {
-    for (const ir::ValueId root : roots) reach(root);
-    while (!left_.empty()) {
-      const ir::ValueId value = left_.back();
-      left_.pop_back();
-      if (const ir::Node* node = producers_[index(value)]) pass(*node);
-    }
-    std::vector<const Session::Lifted*> found;
-    for (const Session::Lifted& input : session_.inputs) {
-      if (seen_.count(index(input.input)) == 0) continue;
-      check_leaf(input.tensor);
-      found.push_back(&input);
-    }
-    return found;
-  }
-
- private:
-  void reach(ir::ValueId value) {
-    if ((graph_.value(value).flags & ir::kRequiresGrad) == 0 || !seen_.insert(index(value)).second) return;
-    if (rewritten_.count(storage_of(value)) != 0)
-      refuse("backward through a tensor that is written to and has views");
-    left_.push_back(value);
-  }
-
-  // Memory with views and with writes that have a gradient: views follow writes to their base, and a base
-  // those to its views, which the graph's values do not say.
-  void find_rewritten() {
-    std::unordered_set<uint32_t> viewed;
-    for (uint32_t i = 0; i < graph_.value_count(); i++) {
-      const ir::Value& value = graph_.value(ir::ValueId{i});
-      if (value.kind == ir::ValueKind::kTensor && value.alias == ir::AliasKind::kView)
-        viewed.insert(storage_of(ir::ValueId{i}));
-    }
-    for (uint32_t i = 0; i < graph_.value_count(); i++) {
-      const ir::Value& value = graph_.value(ir::ValueId{i});
-      if (value.kind == ir::ValueKind::kTensor && value.alias == ir::AliasKind::kSame &&
-          (value.flags & ir::kRequiresGrad) != 0 && viewed.count(storage_of(ir::ValueId{i})) != 0)
-        rewritten_.insert(storage_of(ir::ValueId{i}));
-    }
-  }
-
-  // Torch frees what an earlier backward() of the function passed through, and raises when it comes there
-  // again; here the function's own handlers must see that.
-  void note_freed(const ir::Node& node) {
-    if (node.op != ir::op::kCall) return;
-    const auto operands = graph_.operands(node);
-    const auto* function = static_cast<const OpaqueFunction*>(graph_.constant(operands[0]).object.get());
-    if (!has_attribute(function->call.ptr(), "keeps_graph") ||
-        function->call.attr("keeps_graph").cast<bool>())
-      return;
-    std::vector<ir::ValueId> left;
-    graph_.for_each_value(operands[1], [&](ir::ValueId value) { left.push_back(value); });
-    left.resize(function->call.attr("roots").cast<size_t>());
-    while (!left.empty()) {
-      const ir::ValueId value = left.back();
-      left.pop_back();
-      const ir::Node* producer = producers_[index(value)];
-      const bool has_history = (graph_.value(value).flags & ir::kRequiresGrad) != 0;
-      if (producer == nullptr || !has_history || !freed_.insert(producer).second) continue;
-      graph_.for_each_use(*producer, [&](ir::ValueId used) { left.push_back(used); });
-    }
-  }
-
-  void pass(const ir::Node& node) {
-    if (freed_.count(&node) != 0) refuse("backward a second time");
-    if (node.op == ir::op::kRegionEnter || node.op == ir::op::kRegionExit) return;
-    if (node.op == ir::op::kCall) refuse("backward through a function that is one node");
-    const OperatorInfo* info = torch_operator(node.op);
-    if (info == nullptr || info->name.starts_with("aten::requires_grad"))
-      refuse("backward to a leaf that is made in the function");
-    const auto operands = graph_.operands(node);
-    for (size_t i = 0; i < operands.size(); i++) {
-      if (is_sparse_flag(*info, i) && operands[i].kind == ir::OperandKind::kBool && operands[i].boolean)
-        refuse("gradients that are sparse");
-      // Composites pass on what they are given, through operators of their own.
-      const bool flows = info->differentiable == 0 || (i < 64 && (info->differentiable >> i & 1) != 0);
-      if (flows) graph_.for_each_value(operands[i], [&](ir::ValueId value) { reach(value); });
-    }
-  }
-
-  static bool is_sparse_flag(const OperatorInfo& info, size_t position) {
-    const auto& arguments = info.handle.schema().arguments();
-    return position < arguments.size() && arguments[position].name() == "sparse";
-  }
-
-  uint32_t storage_of(ir::ValueId id) const {
-    const ir::Value& value = graph_.value(id);
-    return value.storage == ir::ValueId::kNone ? index(id) : index(value.storage);
-  }
-
-  static void check_leaf(const at::Tensor& tensor) {
-    if (!tensor.is_leaf()) refuse("backward into code outside of the function");
-    if (is_watched(tensor)) refuse("a hook on a tensor whose gradient is computed");
-    if (tensor.layout() != c10::kStrided) refuse("a gradient of another layout");
-  }
-
-  const Session& session_;
-  const ir::Graph& graph_;
-  std::vector<const ir::Node*> producers_;
-  std::unordered_set<uint32_t> seen_;
-  std::unordered_set<uint32_t> rewritten_;  // storages
-  std::unordered_set<const ir::Node*> freed_;
-  std::vector<ir::ValueId> left_;
-};
 
 // What torch makes the first gradient of a leaf like: dense, with its strides where those are.
 TensorMeta gradient_meta(const at::Tensor& leaf) {
@@ -166,6 +33,35 @@ TensorMeta gradient_meta(const at::Tensor& leaf) {
     stride = stride * std::max<int64_t>(leaf.size(static_cast<int64_t>(i)), 1);
   }
   return meta;
+}
+
+// Behind gradients that have a history of their own (`create_graph`), which leaves get one is learnt: a
+// gradient does not depend on all that it was computed with.
+std::vector<at::Tensor> leaves_behind(Session& session, const BackwardCall& call,
+                                      const std::vector<ir::ValueId>& roots) {
+  GradientHistory history(session);
+  std::vector<at::Tensor> leaves;
+  GradientQuery query{roots, {}, {}, false};
+  for (const GradientHistory::Leaf& leaf : history.behind(roots)) {
+    leaves.push_back(leaf.tensor);
+    query.inputs.push_back(leaf.value);
+  }
+  if (!history.passed_gradients()) return leaves;
+  for (const at::Tensor& gradient : call.gradients) query.gradients.push_back(session.value_of(gradient));
+  if (query.gradients.size() != roots.size()) refuse("backward() through autograd.grad()");
+  std::vector<std::optional<TracedGradient>> found;
+  try {
+    found = traced_gradients(query);
+  } catch (const std::exception& error) {
+    const std::string why = error.what();
+    drop_caught();
+    refuse(("backward() through autograd.grad(): " + why.substr(0, why.find('\n'))).c_str());
+  }
+  std::vector<at::Tensor> reached;
+  for (size_t i = 0; i < leaves.size(); i++) {
+    if (found[i]) reached.push_back(leaves[i]);
+  }
+  return reached;
 }
 
 // A gradient that is there already, to which torch adds in place; undefined: there is none.
@@ -206,9 +102,7 @@ void record_backward(Session& session, const BackwardCall& call) {
   }
   const OwnPython own(&session);
   // What is read and written below may add inputs.
-  std::vector<at::Tensor> leaves;
-  for (const Session::Lifted* leaf : Leaves(session).behind(roots))
-    leaves.push_back(leaf->tracer.defined() ? leaf->tracer : leaf->tensor);
+  const std::vector<at::Tensor> leaves = leaves_behind(session, call, roots);
   std::vector<py::object> objects;
   std::vector<TensorMeta> metas;
   std::vector<at::Tensor> older;

@@ -10,6 +10,7 @@ namespace stator {
 // is held, and the history is made of wrappers of a transform of torch.func, without Python code.
 torch::autograd::variable_list run_engine(const torch::autograd::edge_list& roots,
                                           const torch::autograd::variable_list& starts,
-                                          const torch::autograd::edge_list& ends);
+                                          const torch::autograd::edge_list& ends, bool keeps_graph = false,
+                                          bool creates_graph = false);
 
 }  // namespace stator

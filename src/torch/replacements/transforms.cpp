@@ -25,6 +25,7 @@
 #include "capture/cpython/interrupts.h"
 #include "torch/replacements/backward.h"
 #include "torch/replacements/bodies.h"
+#include "torch/replacements/gradients.h"
 #include "torch/replacements/traced_engine.h"
 #include "torch/tracing/capture_break.h"
 #include "torch/tracing/imported_module.h"
@@ -189,8 +190,14 @@ autograd::variable_list gradients(PyObject* arguments, PyObject* keywords) {
     engine_is_wanted = true;
     raise_break(BreakCode::kBackward, "gradients are asked for before torch has started its engine");
   }
+  const autograd::variable_list asked = tensors_of(outputs);
+  if (!is_in_transform() && std::ranges::none_of(asked, [](const at::Tensor& output) {
+        return output.defined() && is_wrapper(output);
+      }))
+    return record_gradients(*Session::current(), {asked, tensors_of(given), tensors_of(inputs), keeps != 0,
+                                                  creates != 0, may_be_unused != 0});
   autograd::edge_list roots, ends;
-  for (const at::Tensor& output : tensors_of(outputs)) {
+  for (const at::Tensor& output : asked) {
     if (!output.defined() || !is_wrapper(output) || !output.grad_fn()) refuse();
     if (runs_python(output))
       raise_break(BreakCode::kBackward, "a transform of code with a gradient or a hook of its own");
@@ -320,14 +327,14 @@ bool is_engine_call(PyObject* callable) {
 }
 
 autograd::variable_list run_engine(const autograd::edge_list& roots, const autograd::variable_list& starts,
-                                   const autograd::edge_list& ends) {
+                                   const autograd::edge_list& ends, bool keeps_graph, bool creates_graph) {
   if (!PythonsEngine::is_ready()) {
     const py::gil_scoped_release for_its_threads;
     PythonsEngine::start();
   }
   const InThisThread here;
-  return autograd::Engine::get_base_engine().execute(roots, starts, /*keep_graph=*/false,
-                                                     /*create_graph=*/false, /*accumulate_grad=*/false, ends);
+  return autograd::Engine::get_base_engine().execute(roots, starts, keeps_graph, creates_graph,
+                                                     /*accumulate_grad=*/false, ends);
 }
 
 bool start_engine() {

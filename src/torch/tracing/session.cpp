@@ -282,6 +282,9 @@ void Session::record_requires_grad(const at::Tensor& leaf, bool requires_grad) {
   const std::array operands{ir::Operand::of(value), ir::Operand::of(requires_grad)};
   const ir::NodeId node = graph.append(op, operands, {&spec, 1}, line());
   move_value(leaf, graph.outputs(node)[0]);
+  if (requires_grad)
+    made_leaves.push_back(
+        {graph.outputs(node)[0], c10::weak_intrusive_ptr<c10::TensorImpl>(leaf.getIntrusivePtr())});
   if (Tracer* tracer = as_tracer(leaf)) tracer->set_leaf_with_gradient(requires_grad);
 }
 

@@ -128,6 +128,12 @@ class Session {
 
   ir::Graph graph;
   std::vector<Lifted> inputs;
+  // Tensors that were made to require a gradient, with the values that they had then.
+  struct MadeLeaf {
+    ir::ValueId value;
+    c10::weak_intrusive_ptr<c10::TensorImpl> tensor;
+  };
+  std::vector<MadeLeaf> made_leaves;
   // The DistributedDataParallel in whose forward the first parameter was used; null outside of one.
   Ref<> data_parallel;
   ShapeCounters counters;

@@ -23,6 +23,7 @@
 #include "core/pass/alias_facts.h"
 #include "core/pass/graph_copier.h"
 #include "core/pass/out_of_place.h"
+#include "torch/replacements/gradient_level.h"
 #include "torch/replacements/traced_engine.h"
 #include "torch/tracing/caught_error.h"
 #include "torch/tracing/session.h"
@@ -35,59 +36,6 @@ namespace autograd = torch::autograd;
 
 struct Refused {
   std::string reason;
-};
-
-// torch's functions for levels. By way of Python: its headers for them need a library that it does not bring.
-py::object functorch(const char* name) { return py::module_::import("torch._C._functorch").attr(name); }
-
-// The session, and the level in it, are open while this lives. Nothing is recorded outside of the level.
-class Level {
- public:
-  explicit Level(Session& session) : session_(session), no_gradients_(false) {
-    const py::object enter = functorch("_grad_increment_nesting");
-    wrap_ = functorch("_wrap_for_grad");
-    unwrap_ = functorch("_unwrap_for_grad");
-    leave_ = functorch("_grad_decrement_nesting");
-    session_.enter();
-    try {
-      number_ = enter().cast<int64_t>();
-    } catch (...) {
-      session_.leave();
-      throw;
-    }
-    gradients_.emplace(true);
-  }
-  ~Level() {
-    try {
-      leave_level();
-    } catch (const std::exception&) {  // of Python's: the level is closed even so
-      drop_caught();
-    }
-    session_.leave();
-  }
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
-
-  at::Tensor wrap(const at::Tensor& tracer) const { return call(wrap_, tracer); }
-  at::Tensor unwrap(const at::Tensor& tensor) const { return call(unwrap_, tensor); }
-  void leave_level() {
-    if (!gradients_) return;
-    gradients_.reset();
-    leave_();
-  }
-
- private:
-  at::Tensor call(const py::object& function, const at::Tensor& tensor) const {
-    const py::object given = py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
-    const py::object made = function(given, number_);
-    return THPVariable_Unpack(made.ptr());
-  }
-
-  Session& session_;
-  c10::AutoGradMode no_gradients_;
-  std::optional<c10::AutoGradMode> gradients_;
-  py::object wrap_, unwrap_, leave_;
-  int64_t number_ = 0;
 };
 
 // What a gradient of this result is expected to look like: dense, with its strides where those are.
@@ -114,7 +62,7 @@ class Tracing {
 
   JointTrace run(const std::vector<char>& has_gradient) {
     {
-      Level level(session_);
+      GradientLevel level(session_);
       forward(level);
       const std::vector<ir::ValueId> gradients = backward(level, has_gradient);
       level.leave_level();
@@ -127,7 +75,7 @@ class Tracing {
   }
 
  private:
-  void forward(const Level& level) {
+  void forward(const GradientLevel& level) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const std::string name = "input_" + std::to_string(i);
       const at::Tensor tracer = session_.input(detached_[i], name, name);
@@ -202,7 +150,7 @@ class Tracing {
     if (!others.empty()) trace_.nodes.push_back(std::move(others));
   }
 
-  void describe(const Level& level, const std::vector<at::Tensor>& outputs) {
+  void describe(const GradientLevel& level, const std::vector<at::Tensor>& outputs) {
     for (size_t i = 0; i < wrappers_.size(); ++i) known_[wrappers_[i].unsafeGetTensorImpl()] = {.input = i};
     // How many tensors that the program sees lie in one memory.
     std::unordered_map<uint32_t, size_t> sharing;
@@ -242,7 +190,7 @@ class Tracing {
 
   // A view that other results come of (keys and values of attention), in memory that no other result and no
   // argument sees: it may as well be a tensor of its own.
-  bool is_apart(const Level& level, const at::Tensor& output, ir::ValueId value,
+  bool is_apart(const GradientLevel& level, const at::Tensor& output, ir::ValueId value,
                 const std::vector<at::Tensor>& outputs) {
     if (!is_reached(output)) return false;
     const uint32_t storage = storage_of(value);
@@ -287,7 +235,7 @@ class Tracing {
   }
 
   // A view follows its base in eager code, which a node with several results cannot say.
-  JointTrace::Output shared_result(const Level& level, const at::Tensor& output, ir::ValueId value) {
+  JointTrace::Output shared_result(const GradientLevel& level, const at::Tensor& output, ir::ValueId value) {
     if (is_reached(output) && output.is_view()) throw Refused{"a view as a result, of which others come"};
     const ir::ValueId storage = session_.graph.value(value).storage;
     const at::Tensor base = output.is_view() ? at::Tensor(output._base()) : output;
@@ -339,7 +287,7 @@ class Tracing {
     trace_.viewed = std::move(viewed);
   }
 
-  std::vector<ir::ValueId> backward(const Level& level, const std::vector<char>& has_gradient) {
+  std::vector<ir::ValueId> backward(const GradientLevel& level, const std::vector<char>& has_gradient) {
     trace_.joint.gradients = roots_.size();
     // Tensors that the graph holds become inputs as they are met; what the forward met stands before.
     lifted_in_forward_ = session_.inputs.size() - inputs_.size();

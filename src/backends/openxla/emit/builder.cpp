@@ -70,6 +70,7 @@ Tensor Builder::constant(DType dtype, const Dims& dims, const std::string& eleme
   const std::string data = result.count() == 0 ? "" : element;
   open("constant", {&result, 1}, {});
   close({}, "value = dense<" + data + "> : " + type_text(result), {&result, 1});
+  constants_.insert(result.id);
   return result;
 }
 
@@ -196,10 +197,25 @@ Tensor Builder::binary(std::string_view op, const Tensor& a, const Tensor& b) {
   if (a.dtype != b.dtype || a.dims != b.dims)
     throw Unsupported{"operands of unequal types for " + std::string(op)};
   const bool joins = op == "power" || ((op == "multiply" || op == "divide") && powers_.contains(b.id));
-  const Tensor operands[] = {joins ? apart(a) : a, b};
+  const Tensor operands[] = {separate(op, joins ? apart(a) : a, b), separate(op, b, a)};
   const Tensor made = emit(op, operands, {}, a.dtype, a.dims);
   if (op == "power") powers_.insert(made.id);
+  if (constants_.contains(a.id) || constants_.contains(b.id)) {
+    if (op == "add" || op == "subtract") shifted_.insert(made.id);
+    if (op == "multiply") scaled_.insert(made.id);
+  }
   return made;
+}
+
+Tensor Builder::separate(std::string_view op, const Tensor& x, const Tensor& other) {
+  if (!is_float(x.dtype) || !constants_.contains(x.id)) return x;
+  const bool shifts = (op == "add" || op == "subtract") && shifted_.contains(other.id);
+  return shifts || (op == "multiply" && scaled_.contains(other.id)) ? tied(x, other) : x;
+}
+
+Tensor Builder::div(const Tensor& a, const Tensor& b) {
+  // A divisor that depends on the dividend is no broadcast one to XLA. A NaN divided by anything is NaN.
+  return binary("divide", a, is_float(a.dtype) ? tied(b, a) : b);
 }
 
 Tensor Builder::compare(Compare direction, const Tensor& a, const Tensor& b) {

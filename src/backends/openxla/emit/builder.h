@@ -106,7 +106,9 @@ class Builder {
   Tensor add(const Tensor& a, const Tensor& b) { return binary("add", a, b); }
   Tensor sub(const Tensor& a, const Tensor& b) { return binary("subtract", a, b); }
   Tensor mul(const Tensor& a, const Tensor& b) { return binary("multiply", a, b); }
-  Tensor div(const Tensor& a, const Tensor& b) { return binary("divide", a, b); }
+  // Rounded once, as IEEE has it. binary("divide") is not: XLA multiplies by the reciprocal of a constant or
+  // of what is broadcast, and 49 / 49 is less than 1.
+  Tensor div(const Tensor& a, const Tensor& b);
   Tensor both(const Tensor& a, const Tensor& b) { return binary("and", a, b); }
   Tensor either(const Tensor& a, const Tensor& b) { return binary("or", a, b); }
   Tensor invert(const Tensor& a) { return unary("not", a); }
@@ -162,11 +164,17 @@ class Builder {
   // A power or an exponential is kept from what is computed of it: XLA would compute log(exp(x)) as x, and
   // exp(x) * exp(y) as exp(x + y), also where exp(x) is infinite.
   Tensor apart(const Tensor& x);
+  // What cannot be told from `x` op `y`, but depends on `x` to XLA.
+  Tensor tied(const Tensor& y, const Tensor& x) { return select(is_nan(x), x, y); }
+  // An operand that is a constant, where the other one was made with a constant, too: XLA would join the two,
+  // and (x + c) - c, which rounds x, would be x.
+  Tensor separate(std::string_view op, const Tensor& x, const Tensor& other);
 
   Precision precision_;
   std::string text_;
-  std::unordered_set<int> powers_;  // ids of such results
-  std::vector<Tensor> required_;    // without dimensions
+  std::unordered_set<int> powers_;                        // ids of such results
+  std::unordered_set<int> constants_, shifted_, scaled_;  // of constants; of sums and products with one
+  std::vector<Tensor> required_;                          // without dimensions
   int next_ = 0;
 };
 

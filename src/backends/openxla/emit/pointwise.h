@@ -29,8 +29,16 @@ inline std::pair<Tensor, Tensor> operands(const Call& c, DType dtype) {
   return {c.operand("self", dtype, c.result_dims()), c.operand("other", dtype, c.result_dims())};
 }
 
-// Rounded down; rules_division.cpp.
-Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y);
+// Rounded down, with each step rounded to `steps`; rules_division.cpp.
+Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y, DType steps);
+inline Tensor floor_divide(Builder& b, const Tensor& x, const Tensor& y) {
+  return floor_divide(b, x, y, x.dtype);
+}
+
+// Rounded to a narrower type, which XLA would forget.
+inline Tensor rounded_to(Builder& b, DType type, const Tensor& x) {
+  return x.dtype == type ? x : b.convert(b.barrier(b.convert(x, type)), x.dtype);
+}
 
 // Rounded to zero.
 inline Tensor truncated(Builder& b, const Tensor& x) {

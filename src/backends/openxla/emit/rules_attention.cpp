@@ -67,7 +67,7 @@ Outputs attention(const Call& c) {
   const Tensor none = b.compare(Compare::kEq, sum, b.like(sum, 0));
   const Tensor divisor = b.select(none, b.like(sum, 1), sum);
   const Tensor product = b.dot(exponentials, a.value, {0, 1}, {0, 1}, {3}, {2});
-  const Tensor output = b.div(product, b.broadcast(divisor, product.dims, {0, 1, 2}));
+  const Tensor output = b.binary("divide", product, b.broadcast(divisor, product.dims, {0, 1, 2}));
   const Tensor total = b.select(none, b.lowest(a.type, sum.dims), b.add(highest, b.unary("log", divisor)));
   return {output, total};
 }

@@ -65,7 +65,7 @@ static Tensor times_alpha(const Call& c, const Tensor& x, std::string_view name)
   const Tensor product = c.b.mul(x, c.operand("alpha", x.dtype, x.dims));
   const bool is_single = !c.is_tensor(name) || c.tensor(name).count() == 1;
   if (x.dtype == c.result_dtype() || c.is_on_cuda() || !is_single) return product;
-  return c.b.convert(c.b.barrier(c.b.convert(product, c.result_dtype())), x.dtype);
+  return rounded_to(c.b, c.result_dtype(), product);
 }
 
 static Outputs plus_scaled(const Call& c, std::string_view op) {
@@ -228,12 +228,18 @@ Outputs round_decimals(const Call& c) {
 }
 
 // A quotient of logarithms, in 64 bits where the result has fewer: powers of the base have whole logarithms.
+// In 64 bits what is next to a whole number is taken for it.
 static Outputs logarithm(const Call& c, double base) {
   Builder& b = c.b;
   const Tensor x = wide_self(c);
   if (is_complex(x.dtype)) return {b.mul(b.unary("log", x), b.like(x, 1 / std::log(base)))};
   const Tensor wide = b.unary("log", b.convert(x, DType::kF64));
-  return {b.convert(b.div(wide, b.like(wide, std::log(base))), x.dtype)};
+  const Tensor quotient = b.div(wide, b.like(wide, std::log(base)));
+  if (x.dtype != DType::kF64) return {b.convert(quotient, x.dtype)};
+  const Tensor whole = b.unary("round_nearest_even", quotient);
+  const Tensor gap = b.unary("abs", b.sub(quotient, whole));
+  const Tensor near = b.mul(b.unary("abs", quotient), b.like(quotient, 5e-16));
+  return {b.select(b.compare(Compare::kLe, gap, near), whole, quotient)};
 }
 Outputs log2(const Call& c) { return logarithm(c, 2); }
 Outputs log10(const Call& c) { return logarithm(c, 10); }

@@ -255,7 +255,7 @@ static Shares shares(const Call& c, const Tensor& x) {
 Outputs softmax(const Call& c) {
   const Tensor x = wide(c);
   const Shares s = shares(c, x);
-  return {c.b.div(s.exponentials, c.b.expand(s.total, x.dims))};
+  return {c.b.binary("divide", s.exponentials, c.b.expand(s.total, x.dims))};
 }
 
 Outputs log_softmax(const Call& c) {
