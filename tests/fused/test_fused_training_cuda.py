@@ -103,7 +103,7 @@ def test_autocast(dtype: torch.dtype, device: str) -> None:
             torch.testing.assert_close(a, b, rtol=2e-2, atol=2e-3)
 
 
-ODD, ROWS, INNER = 1001, 264, 256  # columns that tensor cores do not read; of the least work that is padded
+ODD, ROWS, INNER = 4097, 128, 128  # columns that tensor cores do not read; of the least work that is padded
 
 
 def head(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -152,6 +152,19 @@ def test_products_with_an_odd_number_of_columns(name: str, device: str) -> None:
         scale = exact.abs().max()
         error, eager_error = ((t.double() - exact).abs().max() / scale for t in (a, b))
         assert error <= 1.1 * eager_error + 1e-3
+
+
+def test_short_sums_are_not_made_in_parts(device: str) -> None:
+    """A part that is rounded before the other is added would show where they cancel."""
+    x = torch.randn(512, 515, device=device).bfloat16()
+    w = torch.randn(515, 256, device=device).bfloat16()
+    before = cuda_emulator.compiled
+    got = stator.compile(lambda x, w: x @ w, backend="fused")(x.requires_grad_(), w).detach().double()
+    if device == "cpu":
+        assert cuda_emulator.compiled - before == 1  # of the gradient, whose rows are odd as well
+    exact = x.detach().double() @ w.double()
+    error = (got - exact).abs() / exact.abs()
+    assert error[exact.abs() < 0.1].max() < 2e-2
 
 
 @needs_cuda

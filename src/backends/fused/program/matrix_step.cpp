@@ -91,8 +91,9 @@ class MatrixStep final : public native::Step {
 // tensor cores read at once, the product is made in two parts.
 class PaddedProduct final : public native::Step {
  public:
-  PaddedProduct(const ir::Graph& graph, const ir::Node& node, ValueId left, ValueId right)
-      : left_(index(left)),
+  PaddedProduct(const ir::Graph& graph, const ir::Node& node, ValueId left, ValueId right, int64_t parts)
+      : parts_(parts),
+        left_(index(left)),
         right_(index(right)),
         result_(index(node.first_output)),
         left_layout_(graph, left),
@@ -116,13 +117,13 @@ class PaddedProduct final : public native::Step {
     const at::Tensor left = left_layout_.arranged(values[left_].toTensor(), bindings);
     const at::Tensor right = right_layout_.arranged(values[right_].toTensor(), bindings);
     at::Tensor result = layout_.allocate(bindings);
-    for (const Part& rows : parts_of(sizes_[0])) {
-      for (const Part& columns : parts_of(sizes_[1])) {
+    for (const Part& rows : parts_of(sizes_[0], kPartsOfRows)) {
+      for (const Part& columns : parts_of(sizes_[1], kPartsOfColumns)) {
         at::Tensor out = matrix(result, {rows.count, columns.count}, strides_,
                                 rows.first * strides_[0] + columns.first * strides_[1]);
         bool is_empty = true;
         // The small part first: the large one is added to it before it is rounded.
-        for (const Part& inner : parts_of(sizes_[2])) {
+        for (const Part& inner : parts_of(sizes_[2], kPartsOfInner)) {
           const at::Tensor a = matrix(left, {rows.count, inner.count}, left_strides_,
                                       rows.first * left_strides_[0] + inner.first * left_strides_[1]);
           const at::Tensor b = matrix(right, {inner.count, columns.count}, right_strides_,
@@ -143,12 +144,13 @@ class PaddedProduct final : public native::Step {
   struct Part {
     int64_t first, count;
   };
-  static std::vector<Part> parts_of(int64_t size) {
+  std::vector<Part> parts_of(int64_t size, int64_t dimension) const {
     const int64_t odd = size % kAlignedColumns;
-    if (odd == 0 || odd == size) return {{0, size}};
+    if ((parts_ & dimension) == 0 || odd == 0) return {{0, size}};
     return {{size - odd, odd}, {0, size - odd}};
   }
 
+  int64_t parts_;
   uint32_t left_, right_, result_;
   Layout left_layout_, right_layout_, layout_;
   std::array<int64_t, 2> left_strides_{}, right_strides_{}, strides_{};
@@ -236,7 +238,8 @@ std::unique_ptr<native::Step> make_matrix_step(const ir::Graph& graph, const ir:
   if (name == "aten::linear") return padded_linear(graph, node);
   if (name == kPaddedProduct) {
     const auto operands = graph.operands(node);
-    return std::make_unique<PaddedProduct>(graph, node, operands[0].value, operands[1].value);
+    return std::make_unique<PaddedProduct>(graph, node, operands[0].value, operands[1].value,
+                                           operands[2].integer);
   }
   return nullptr;
 }

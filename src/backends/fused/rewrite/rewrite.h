@@ -34,6 +34,8 @@ ir::Graph with_padded_rows(const ir::Graph& graph);
 // there is no such product.
 inline constexpr const char* kPaddedLines = "stator::padded_lines";
 inline constexpr const char* kPaddedProduct = "stator::padded_product";
+inline constexpr int64_t kPartsOfRows = 1, kPartsOfColumns = 2,
+                         kPartsOfInner = 4;  // which dimensions it splits
 std::optional<ir::Graph> with_padded_products(const ir::Graph& graph);
 // A group norm goes over the last dimensions of its input, the channels split into groups, by a node of the
 // operator kNormOfRows that only kernels compute.

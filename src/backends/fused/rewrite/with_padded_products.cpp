@@ -19,6 +19,9 @@ using ir::ValueId;
 // Below this a product costs no more than the copy, or than the parts it is made in.
 constexpr int64_t kMinLength = 256;
 constexpr int64_t kMinWork = int64_t{1} << 26;
+// A sum in two parts rounds the smaller one to 16 bits before the larger one is added: that is told from the
+// rounding of a sum in float32 unless the smaller one is this much smaller.
+constexpr int64_t kMinRatio = 4096;
 
 int64_t padded(int64_t length) { return (length + kAlignedColumns - 1) / kAlignedColumns * kAlignedColumns; }
 
@@ -74,18 +77,27 @@ class Padding {
       return false;
     const auto made = lines_of(from_, node.first_output);
     if (!made || made->along != 1) return false;
-    bool is_odd = made->is_odd();
     for (const Operand& operand : operands) {
       if (operand.kind != OperandKind::kValue || from_.value(operand.value).dtype != result.dtype ||
           facts_.is_written(operand.value))
         return false;
-      const auto lines = lines_of(from_, operand.value);
-      if (!lines) return false;
-      is_odd = is_odd || lines->is_odd();
+      if (!lines_of(from_, operand.value)) return false;
     }
     const auto sizes = from_.sizes(node.first_output);
     const int64_t inner = from_.sizes(operands[0].value)[1].number();
-    return is_odd && sizes[0].number() * sizes[1].number() >= kMinWork / inner;
+    const int64_t parts = parts_of(node);
+    if ((parts & kPartsOfInner) != 0 && inner < inner % kAlignedColumns * kMinRatio) return false;
+    return parts != 0 && sizes[0].number() * sizes[1].number() >= kMinWork / inner;
+  }
+
+  // The dimensions along which some matrix has odd lines.
+  int64_t parts_of(const ir::Node& node) const {
+    const auto operands = from_.operands(node);
+    const Lines left = *lines_of(from_, operands[0].value), right = *lines_of(from_, operands[1].value);
+    int64_t parts = lines_of(from_, node.first_output)->is_odd() ? kPartsOfColumns : 0;
+    if (left.is_odd()) parts |= left.along == 0 ? kPartsOfRows : kPartsOfInner;
+    if (right.is_odd()) parts |= right.along == 0 ? kPartsOfInner : kPartsOfColumns;
+    return parts;
   }
 
   void multiply(const ir::Node& node) {
@@ -95,7 +107,8 @@ class Padding {
       operands.push_back(
           Operand::of(is_odd ? with_longer_lines(operand.value, node) : copy_.now(operand.value)));
     }
-    const ir::OpId product = pass::pure_operator(copy_.to(), kPaddedProduct, {"self", "mat2"});
+    operands.push_back(Operand::of(parts_of(node)));
+    const ir::OpId product = pass::pure_operator(copy_.to(), kPaddedProduct, {"self", "mat2", "parts"});
     const ir::ValueSpec result = copy_.spec(node.first_output);
     const Lines lines = *lines_of(from_, node.first_output);
     if (!lines.is_odd()) {
