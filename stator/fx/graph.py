@@ -177,7 +177,10 @@ class GraphBuilder:
         node.meta = self._meta(value, 0)
         node.meta["source"] = source
         # Marks of the program's and of torch's (`mark_static_address`), which backends look for.
-        node.meta["tensor_dict"] = dict(vars(example))
+        marks = dict(vars(example))
+        if isinstance(example, torch.nn.Parameter) or "._buffers[" in source:
+            marks.setdefault("_dynamo_static_input_type", "unguarded")  # it stays where it lies in memory
+        node.meta["tensor_dict"] = marks
         return node
 
     def call(

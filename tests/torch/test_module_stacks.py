@@ -68,6 +68,17 @@ def test_parameters_know_the_module_that_read_them_first():
     assert weight == ["L['self']", "L['self'].blocks.1", "L['self'].blocks.1.linear"]
 
 
+def test_tensors_of_modules_are_said_to_stay_where_they_are():
+    norm = torch.nn.BatchNorm1d(4).eval()
+    graph = graph_of(lambda x, y: norm(x) + y, x, x + 1)
+    fixed = {
+        node.meta["source"].split("'")[-2]
+        for node in graph.find_nodes(op="placeholder")
+        if node.meta["tensor_dict"].get("_dynamo_static_input_type") == "unguarded"
+    }
+    assert fixed == {"weight", "bias", "running_mean", "running_var"}
+
+
 def calls_a_global(x):
     return GLOBAL(x) + 1
 
