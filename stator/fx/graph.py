@@ -323,9 +323,8 @@ class GraphBuilder:
             pending["nn_module_stack"] = _Pending(line)
         if operation is not None:
             around = [(name_of(each) or each.__name__, each) for each in self._open[-1].operators]
-            layer = calls[-1] if calls and calls[-1].is_torchs else None
-            own = (layer.name, layer.kind) if layer is not None else (operation.name, operation.target)
-            pending["source_fn_stack"] = [*around, own]
+            source = calls[-1].kind if calls and calls[-1].is_torchs else operation.target
+            pending["source_fn_stack"] = [*around, (operation.name, source)]
         return NodeMeta(pending, self._make)
 
     def _make(self, key: str, number: int) -> Any:

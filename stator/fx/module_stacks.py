@@ -23,11 +23,6 @@ class ModuleCall:
         """A layer of torch's own, which tools look for by its class."""
         return self.kind.__module__.startswith("torch.nn.")
 
-    @functools.cached_property
-    def name(self) -> str:
-        """An identifier."""
-        return re.sub(r"\W+", "_", re.sub(r"^[LG]\['\w+'\]\.?", "", self.path)).strip("_") or "self"
-
 
 class ModuleCalls:
     """Of the capture that is being made, by the lines of its nodes."""
@@ -65,5 +60,6 @@ def path_of(source: str) -> str:
     """
     path = re.sub(r"\._modules\[(['\"])(.*?)\1\]", r".\2", source)
     path = re.sub(r"^.*\.__globals__\[(['\"])(\w+)\1\]", r"G['\2']", path)
+    path = re.sub(r"^.*\.__closure__\[\d+\]\.(\w+)", r"L['\1']", path)
     path = re.sub(r"""^L\["(\w+)"\]""", r"L['\1']", path)
     return re.sub(r"^fn(?:\.__self__)?(?=$|\.)", "L['self']", path)

@@ -103,6 +103,7 @@ def test_modules_that_functions_call(f, args, path):
 def test_a_module_that_is_called_twice():
     norm = torch.nn.LayerNorm(4)
     nodes = {node.name: node for node in graph_of(lambda x: norm(norm(x)), x).nodes}
+    assert paths(nodes["layer_norm"]) == ["L['norm']"]
     assert nodes["layer_norm"].meta["nn_module_stack"] == nodes["layer_norm_1"].meta["nn_module_stack"]
 
 
