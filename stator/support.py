@@ -69,7 +69,7 @@ def load_torch_extension() -> ModuleType:
     extension = load_extension("_torch") if loaded is not None else _load_without_modes()
     setting = importlib.import_module("stator.config").config.is_compiling
     importlib.import_module("stator.api.compiling").follow_torch(setting)
-    for name in ("operator_lookup", "hooks", "arrays", "generation_tags"):
+    for name in ("operator_lookup", "hooks", "arrays", "generation_tags", "module_calls"):
         importlib.import_module(f"stator.runtime.{name}").replace()
     return extension
 

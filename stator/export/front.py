@@ -74,7 +74,10 @@ def export(
             constraint.check(graph, captured, plain, arguments, dynamic_shapes)
         if aten_graph:
             graph = signature.traced_again(graph, decomposition_table, pre_dispatch)
-        size_asserts.add(graph, captured.guards, parameters, arguments)
+        if is_symbolic or dynamic_shapes is not None:
+            size_asserts.add(graph, captured.guards, parameters, arguments)
+        else:
+            size_asserts.add_fixed(graph)
         if same_signature:
             graph = signature.with_signature(graph, captured, arguments, parameters)
         return ExportResult(graph, [guard_of(text, "") for text in captured.guards])

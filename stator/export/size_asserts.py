@@ -50,6 +50,29 @@ def add(module: fx.GraphModule, guards: list[str], parameters: inspect.Signature
     module.recompile()
 
 
+def add_fixed(module: fx.GraphModule) -> None:
+    """Asserts that the tensors of a call are of the sizes that all were captured for."""
+    graph = module.graph
+    first = next((node for node in graph.nodes if node.op != "placeholder"), None)
+    if first is None:
+        return
+    with graph.inserting_before(first):
+        for node in graph.find_nodes(op="placeholder"):
+            shape = node.meta["real"].shape
+            _assert_equal(graph, torch.ops.aten.dim.default, (node,), len(shape), f"{node.name}.dim()")
+            for dim, size in enumerate(shape):
+                _assert_equal(
+                    graph, torch.ops.aten.sym_size.int, (node, dim), size, f"{node.name}.size({dim})"
+                )
+    module.recompile()
+
+
+def _assert_equal(graph: fx.Graph, asked: Any, of: tuple[Any, ...], number: int, name: str) -> None:
+    holds = graph.call_function(operator.eq, (graph.call_function(asked, of), number))
+    message = f"stator.export: the graph was captured for {name} == {number}"
+    graph.call_function(torch.ops.aten._assert_scalar.default, (holds, message))
+
+
 class _Writer:
     """Writes an expression over sizes as nodes; None where it is about something else."""
 

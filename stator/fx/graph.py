@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 import torch
 from stator.fx.bodies import OpenGraph, arguments_of
 from stator.fx.failed_line import LINE
+from stator.fx.module_stacks import ModuleCalls
 from stator.fx.values import FakeValues
 from stator.runtime.bodies import Body, HigherOrderCall
 from stator.runtime.user_lines import traceback_text
@@ -23,8 +24,8 @@ from torch import fx
 
 
 class NodeMeta(dict[str, Any]):
-    """The `meta` of a node: "val", "example_value" (its name in Dynamo's graphs) and
-    "stack_trace" are made when somebody asks for them.
+    """The `meta` of a node: "val", "example_value" (its name in Dynamo's graphs), "stack_trace" and
+    "nn_module_stack" are made when somebody asks for them.
 
     torch's fake tensors cost more than the conversion itself, and most backends look at none of them.
     """
@@ -94,6 +95,7 @@ class GraphBuilder:
         self._symbols = symbols
         self._fakes = FakeValues(describe, symbols.env if symbols else None)
         self._stack_of = stack_of
+        self._module_calls = ModuleCalls()
         self._entered: dict[str, list[fx.Node]] = {}
         self._placeholders: set[str] = set()
         self._grad = torch.is_grad_enabled()
@@ -175,7 +177,10 @@ class GraphBuilder:
         node.meta = self._meta(value, 0)
         node.meta["source"] = source
         # Marks of the program's and of torch's (`mark_static_address`), which backends look for.
-        node.meta["tensor_dict"] = dict(vars(example))
+        marks = dict(vars(example))
+        if isinstance(example, torch.nn.Parameter) or "._buffers[" in source:
+            marks.setdefault("_dynamo_static_input_type", "unguarded")  # it stays where it lies in memory
+        node.meta["tensor_dict"] = marks
         return node
 
     def call(
@@ -283,6 +288,11 @@ class GraphBuilder:
 
     def finish(self, outputs: list[fx.Node]) -> fx.GraphModule:
         self.graph.output(tuple(outputs))
+        for node in self.graph.find_nodes(op="placeholder"):
+            # Where it was read first.
+            user = next(iter(node.users), None)
+            if user is not None and "nn_module_stack" in user.meta:
+                node.meta["nn_module_stack"] = dict.__getitem__(user.meta, "nn_module_stack")
         with _use_lazy_graph_module(True):
             module = _make_graph_module(self._open[0].root or torch.nn.Module(), self.graph)
         assert isinstance(module, fx.GraphModule)
@@ -305,17 +315,23 @@ class GraphBuilder:
         pending: dict[str, Any] = {}
         if value is not None:
             pending["val"] = pending["example_value"] = _Pending(value)
+        calls = self._module_calls.of(line) if line else ()
         if line:
             pending["stack_trace"] = _Pending(line)
             pending[LINE] = line
+        if calls:
+            pending["nn_module_stack"] = _Pending(line)
         if operation is not None:
             around = [(name_of(each) or each.__name__, each) for each in self._open[-1].operators]
-            pending["source_fn_stack"] = [*around, (operation.name, operation.target)]
+            source = calls[-1].kind if calls and calls[-1].is_torchs else operation.target
+            pending["source_fn_stack"] = [*around, (operation.name, source)]
         return NodeMeta(pending, self._make)
 
     def _make(self, key: str, number: int) -> Any:
         if key == "stack_trace":
             return traceback_text(self._stack_of(number))
+        if key == "nn_module_stack":
+            return self._module_calls.stack(number)
         return self._fakes[number]
 
 

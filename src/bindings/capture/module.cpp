@@ -10,6 +10,7 @@
 #include "capture/interpreter/gadget.h"
 #include "capture/no_tensors.h"
 #include "capture/policy/native_table.h"
+#include "capture/recording/frame_owners.h"
 #include "capture/recording/random_breaks.h"
 #include "capture/session/callee_captures.h"
 
@@ -91,6 +92,24 @@ PyObject* reset_statistics(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* own_code(PyObject*, PyObject* code) {
+  if (!PyCode_Check(code)) return PyErr_Format(PyExc_TypeError, "a code object is needed");
+  if (!is_owned_code(reinterpret_cast<PyCodeObject*>(code))) note_owned_code(code);
+  Py_RETURN_NONE;
+}
+
+PyObject* owners_of_line(PyObject*, PyObject* line) {
+  const unsigned long number = PyLong_AsUnsignedLong(line);
+  if (PyErr_Occurred()) return nullptr;
+  auto list = Ref<>::steal(PyList_New(0));
+  for (const FrameOwner* owner : frame_owners(static_cast<LineId>(number))) {
+    const auto row = Ref<>::steal(
+        Py_BuildValue("(NOs)", PyLong_FromVoidPtr(owner->object), owner->type.get(), owner->source.c_str()));
+    if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
 PyMethodDef functions[] = {
     {"interpret_everything", interpret_everything, METH_O,
      "interpret_everything(on)\n--\n\nInterprets every Python frame of every thread, or stops doing so."},
@@ -103,6 +122,11 @@ PyMethodDef functions[] = {
     {"capture_statistics", capture_statistics, METH_NOARGS,
      "capture_statistics()\n--\n\nWhat became of the functions that were captured on their own."},
     {"statistics", statistics, METH_NOARGS, "statistics()\n--\n\nWhat became of the frames so far."},
+    {"own_code", own_code, METH_O,
+     "own_code(code, /)\n--\n\nFrames of this code belong to their first argument."},
+    {"owners_of_line", owners_of_line, METH_O,
+     "owners_of_line(line, /)\n--\n\n(id, class, source) of each object whose frames led to a line of the "
+     "capture that is being made, outermost first."},
     {"native_functions", native_functions, METH_NOARGS,
      "native_functions()\n--\n\nThe C functions that have a row, and whether this Python has them."},
     {"reset_statistics", reset_statistics, METH_NOARGS, "reset_statistics()\n--\n\nStarts counting anew."},

@@ -126,11 +126,20 @@ bool before_keeping(Recording& recording, PyObject* object) {
   return require_no_stand_in(recording, object);
 }
 
+// Objects of the run have no source.
+static PyObject* owner_of(const Recording& recording, const cpython::Frame* frame) {
+  if (!recording.stack.source_of || frame->code->co_argcount < 1 || !is_owned_code(frame->code))
+    return nullptr;
+  PyObject* first = frame->localsplus[0];
+  if (first != nullptr && PyCell_Check(first)) first = PyCell_GET(first);
+  return first != nullptr && is_pinned(recording, first) ? first : nullptr;
+}
+
 bool entering(Recording& recording, cpython::Frame* frame, PyObject* first_argument) {
   // Where this frame lies another one may have been left by an error, while it waited for a result.
   std::erase_if(recording.pending, [&](const PendingResult& result) { return result.frame == frame; });
   if (is_callback_code(frame->code)) return true;  // made here, around a callable that C code was given
-  recording.stack.entered(frame);
+  recording.stack.entered(frame, owner_of(recording, frame));
   recording.capture.entering(frame->code, frame->previous != nullptr ? frame->previous->code : nullptr);
   PyObject* function = reinterpret_cast<PyObject*>(frame->function);
   if (function == recording.given_new_object && first_argument != nullptr && PyType_Check(first_argument)) {

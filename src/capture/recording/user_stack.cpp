@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "capture/cpython/error_scope.h"
 #include "capture/cpython/interrupts.h"
 #include "capture/cpython/line_table.h"
+#include "capture/recording/frame_owners.h"
 
 namespace stator {
 
@@ -30,14 +32,59 @@ const std::string& own_functions() {
   return folder;
 }
 
+// Of all captures; kept for as long as the process lives.
+std::vector<PyObject*> owned_codes;
+UserStack* current_stack = nullptr;
+
 }  // namespace
 
-void UserStack::entered(Frame* frame) {
+void note_owned_code(PyObject* code) { owned_codes.push_back(Py_NewRef(code)); }
+
+bool is_owned_code(const PyCodeObject* code) {
+  return std::find(owned_codes.begin(), owned_codes.end(), reinterpret_cast<const PyObject*>(code)) !=
+         owned_codes.end();
+}
+
+std::vector<const FrameOwner*> frame_owners(LineId line) {
+  return current_stack != nullptr ? current_stack->owners(line) : std::vector<const FrameOwner*>();
+}
+
+UserStack::UserStack()
+    : lines_(std::make_shared<UserLines>()),
+      thread_(PyThreadState_Get()),
+      outer_(std::exchange(current_stack, this)) {}
+
+UserStack::~UserStack() { current_stack = outer_; }
+
+void UserStack::entered(Frame* frame, PyObject* owner) {
   const size_t caller = nearest(frame->previous);
   levels_.resize(caller == kNobody ? 0 : caller + 1);
-  const auto [known, is_new] = code_numbers_.try_emplace(frame->code, static_cast<uint32_t>(codes_.size()));
-  if (is_new) codes_.push_back(Ref<>::share(reinterpret_cast<PyObject*>(frame->code)));
-  levels_.push_back({frame, known->second, LineId::kNone, false, -1, LineId::kNone});
+  const uint32_t code = code_number(frame->code, owner);
+  levels_.push_back({frame, code, LineId::kNone, false, -1, LineId::kNone});
+}
+
+uint32_t UserStack::code_number(PyCodeObject* code, PyObject* owner) {
+  const auto next = static_cast<uint32_t>(codes_.size());
+  const auto [known, is_new] = code_numbers_.try_emplace({code, owner}, next);
+  if (is_new) {
+    codes_.push_back({Ref<>::share(reinterpret_cast<PyObject*>(code)), {}});
+    if (owner != nullptr && source_of)
+      codes_.back().owner = {owner, Ref<>::share(reinterpret_cast<PyObject*>(Py_TYPE(owner))),
+                             source_of(owner)};
+  }
+  return known->second;
+}
+
+std::vector<const FrameOwner*> UserStack::owners(LineId line) const {
+  std::vector<const FrameOwner*> found;
+  for (; line != LineId::kNone && lines_->contains(line); line = (*lines_)[line].caller) {
+    const auto owned = owned_lines_.find(line);
+    if (owned == owned_lines_.end()) continue;
+    const FrameOwner& owner = codes_[owned->second].owner;
+    if (found.empty() || found.back()->object != owner.object) found.push_back(&owner);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
 }
 
 size_t UserStack::nearest(Frame* frame) const {
@@ -73,6 +120,7 @@ LineId UserStack::number(const Place& place) {
   const auto [known, is_new] = numbers_.try_emplace(place, LineId::kNone);
   if (is_new) {
     known->second = lines_->add_later(place.caller);
+    if (codes_[place.code].owner.object != nullptr) owned_lines_.emplace(known->second, place.code);
     unplaced_.emplace_back(place, known->second);
   }
   return known->second;
@@ -90,10 +138,10 @@ void UserStack::place() {
     bool is_own;
   };
   const std::string& own = own_functions();
-  std::vector<std::optional<Found>> found(codes_.size());
+  std::unordered_map<PyCodeObject*, std::optional<Found>> found;
   for (const auto& [place, line] : unplaced_) {
-    auto* code = reinterpret_cast<PyCodeObject*>(codes_[place.code].get());
-    std::optional<Found>& of = found[place.code];
+    auto* code = reinterpret_cast<PyCodeObject*>(codes_[place.code].code.get());
+    std::optional<Found>& of = found[code];
     if (!of) {
       const StringId file = text(code->co_filename);
       const bool is_own = !own.empty() && lines_->text(file).starts_with(own);

@@ -5,13 +5,16 @@
 #ifndef STATOR_CAPTURE_RECORDING_USER_STACK_H
 #define STATOR_CAPTURE_RECORDING_USER_STACK_H
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capture/cpython/frame.h"
 #include "capture/cpython/ref.h"
+#include "capture/recording/frame_owners.h"
 #include "core/user_line.h"
 
 namespace stator {
@@ -28,12 +31,16 @@ std::vector<UserFrame> frames_of(const UserLines& lines, LineId line);
 class UserStack final : public UserPlace {
  public:
   // Made by the thread that captures.
-  UserStack() : lines_(std::make_shared<UserLines>()), thread_(PyThreadState_Get()) {}
+  UserStack();
+  ~UserStack() override;
+  UserStack(const UserStack&) = delete;
+  UserStack& operator=(const UserStack&) = delete;
 
   const std::shared_ptr<UserLines>& lines() const { return lines_; }
 
   // A frame of the program starts, or a generator's goes on. It is linked.
-  void entered(cpython::Frame* frame);
+  // `owner`: the object whose method it is, where somebody wants to know; otherwise nullptr.
+  void entered(cpython::Frame* frame, PyObject* owner);
   // No frame of the program is left: from now on it stands where the first one began.
   void left() { levels_.clear(); }
 
@@ -41,6 +48,10 @@ class UserStack final : public UserPlace {
   LineId line() override;
   // Of what concerns the whole program: where its first frame begins.
   LineId first_line();
+  // See frame_owners.h.
+  std::vector<const FrameOwner*> owners(LineId line) const;
+  // How an owner was reached; asked once for each.
+  std::function<std::string(PyObject*)> source_of;
   // Gives every line its file and number; in functions of Stator's in place of others, those of the caller.
   void place();
 
@@ -71,14 +82,28 @@ class UserStack final : public UserPlace {
   size_t nearest(cpython::Frame* frame) const;
   LineId line_at(size_t level);
   LineId number(const Place& place);
+  uint32_t code_number(PyCodeObject* code, PyObject* owner);
 
   std::shared_ptr<UserLines> lines_;
   PyThreadState* thread_;
   std::vector<Level> levels_;  // frames of the program that run, outermost first
-  std::vector<Ref<>> codes_;   // the first one is that of the first frame; looked into when all is noted
-  std::unordered_map<PyCodeObject*, uint32_t> code_numbers_;
+  // A code that belongs to several objects has a number for each. The first one is that of the first frame;
+  // they are looked into when all is noted.
+  struct Code {
+    Ref<> code;
+    FrameOwner owner;
+  };
+  std::vector<Code> codes_;
+  struct HashCode {
+    size_t operator()(const std::pair<PyCodeObject*, PyObject*>& of) const {
+      return std::hash<PyCodeObject*>()(of.first) * 31 + std::hash<PyObject*>()(of.second);
+    }
+  };
+  std::unordered_map<std::pair<PyCodeObject*, PyObject*>, uint32_t, HashCode> code_numbers_;
+  std::unordered_map<LineId, uint32_t> owned_lines_;  // with the numbers of their codes
   std::unordered_map<Place, LineId, Hash> numbers_;
   std::vector<std::pair<Place, LineId>> unplaced_;
+  UserStack* outer_;  // of the capture that this one is made within
 };
 
 }  // namespace stator

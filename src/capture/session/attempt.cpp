@@ -86,6 +86,9 @@ CaptureAttempt::CaptureAttempt(const Domain& domain, DomainCapture& capture, Use
   recording_.by_identity = &by_identity;
   capture_.has_effects = [this] { return !recording_.journal.empty(); };
   capture_.must_be_whole = options.whole;
+  // Backends in Python are told of the modules that operators belong to.
+  if (PyCallable_Check(options.backend))
+    stack_.source_of = [this](PyObject* owner) { return source(recording_, owner); };
   capture_.read_attribute = [this](PyObject* tensor, PyObject* name) {
     return read_tensor_attribute(recording_, tensor, name) ? Ref<>::steal(PyObject_GetAttr(tensor, name))
                                                            : Ref<>();
