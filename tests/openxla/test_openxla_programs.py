@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch.nn.functional as F
-from agreement import check
+from agreement import assert_agree, check
 
 import stator
 import torch
@@ -253,3 +253,17 @@ def test_equal_graphs_of_equal_shapes_are_compiled_once() -> None:
     before = counts["programs"]
     _, uses = used_programs(run)
     assert (uses, counts["programs"] - before) == (3, 1)
+
+
+def test_outputs_that_a_transposed_convolution_adds() -> None:
+    """Where more are added than a step is wide, the gradient has places that no input made."""
+    layer = torch.nn.ConvTranspose2d(2, 3, (3, 2), stride=1, dilation=2, output_padding=1)
+    x = torch.randn(2, 2, 5, 4)
+
+    def gradients(run: Any) -> list[torch.Tensor]:
+        given = x.clone().requires_grad_()
+        layer.zero_grad()
+        (run(given) * torch.arange(3.0)[:, None, None]).sum().backward()
+        return [given.grad, *(parameter.grad for parameter in layer.parameters())]
+
+    assert_agree(gradients(stator.compile(layer, backend="openxla")), gradients(layer))

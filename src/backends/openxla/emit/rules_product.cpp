@@ -87,11 +87,19 @@ static Tensor turned(Builder& b, const Tensor& w, int64_t groups) {
 static Tensor forward(Builder& b, const Convolution& v, const Tensor& x, const Tensor& w,
                       const Dims& result) {
   const std::string dims = spatial(v.spatial);
+  const Dims reach = reach_of(w, v.dilation);
+  Dims high = v.padding;
+  for (int64_t i = 0; i < v.spatial; ++i) {
+    // Outputs that a transposed convolution adds (`output_padding`) come of no input: no step begins there.
+    const int64_t needed = (result[at(i + 2)] - 1) * v.stride[at(i)] + reach[at(i)] + 1;
+    const int64_t given = x.dims[at(i + 2)] + 2 * v.padding[at(i)];
+    if (given >= needed + v.stride[at(i)]) high[at(i)] -= given - needed;
+  }
   return b.convolution(x, w,
                        {.layout = "[b, f" + dims + "]x[o, i" + dims + "]->[b, f" + dims + "]",
                         .stride = v.stride,
                         .pad_low = v.padding,
-                        .pad_high = v.padding,
+                        .pad_high = high,
                         .input_dilation = repeated(v.spatial, 1),
                         .kernel_dilation = v.dilation,
                         .groups = v.groups},
