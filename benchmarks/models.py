@@ -145,7 +145,7 @@ def train(model: Any, inputs: dict[str, Any], backend: str) -> dict[str, Any]:
     }
 
 
-def examine(name: str, device: str, backend: str) -> dict[str, Any]:
+def examine(name: str, device: str, backend: str = "native") -> dict[str, Any]:
     import transformers
     from architectures import ARCHITECTURES
     from torch.utils._pytree import tree_map_only

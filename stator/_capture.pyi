@@ -88,7 +88,7 @@ class Marked(Wrapper[_P, _R]):
     mark: str
     def __new__(cls, fn: Callable[_P, _R], mark: str) -> Marked[_P, _R]: ...
 
-GuardRow = tuple[str, str, Any, bool, Any, Any]
+_GuardRow = tuple[str, str, Any, bool, Any, Any]
 
 @final
 class Compiled(Wrapper[_P, _R]):
@@ -104,7 +104,7 @@ class Compiled(Wrapper[_P, _R]):
         on_entry: Callable[[list[str]], object] | None = None,
         on_miss: Callable[[str], object] | None = None,
         context: Any = None,
-        guard_filter: Callable[[list[GuardRow]], list[bool]] | None = None,
+        guard_filter: Callable[[list[_GuardRow]], list[bool]] | None = None,
     ) -> Compiled[_P, _R]: ...
     @property
     def entries(self) -> list[_Entry]: ...

@@ -83,6 +83,10 @@ def near(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
         if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
             return False
         return near(got.tolist(), wanted.tolist(), rtol, atol)
+    if isinstance(wanted, complex) and not cmath.isfinite(wanted):
+        return near((got.real, got.imag), (wanted.real, wanted.imag), rtol, atol)
+    if isinstance(wanted, float) and math.isnan(wanted):
+        return math.isnan(got)
     if isinstance(wanted, float | complex):
         return cmath.isclose(got, wanted, rel_tol=rtol, abs_tol=atol) or _atom_key(got) == _atom_key(wanted)
     return bool(got == wanted)

@@ -1,13 +1,16 @@
 """The settings of AOT autograd that a graph is compiled with."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from stator.backends import corrected_decompositions
 from torch import fx
 
 
-def around(module: fx.GraphModule) -> AbstractContextManager[Any]:
+@contextmanager
+def around(module: fx.GraphModule) -> Iterator[None]:
     from torch._functorch import config
 
     settings: dict[str, Any] = {}
@@ -18,8 +21,8 @@ def around(module: fx.GraphModule) -> AbstractContextManager[Any]:
         # torch takes the result of `v.detach()` for a view of `v`, where that is a result, too, and would
         # make it by all views that lead to `v`: of `v = y.t()` twice transposed, of a part another part.
         settings["view_replay_for_aliased_outputs"] = False
-    patched: AbstractContextManager[Any] = config.patch(settings)
-    return patched
+    with config.patch(settings), corrected_decompositions.installed_for(module):
+        yield
 
 
 def _detaching() -> tuple[Any, ...]:

@@ -273,12 +273,17 @@ def test_leak() -> None:
     for _ in range(20_000):
         compiled(x, log)
     gc.collect()
-    blocks, size = sys.getallocatedblocks(), resident()
-    for _ in range(100_000):
-        compiled(x, log)
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 100
-    assert resident() - size < 2 << 20
+    grown = []
+    for _ in range(3):  # the system takes pages and gives them back; a leak is there each time
+        blocks, size = sys.getallocatedblocks(), resident()
+        for _ in range(100_000):
+            compiled(x, log)
+        gc.collect()
+        assert sys.getallocatedblocks() - blocks < 100
+        grown.append(resident() - size)
+        if grown[-1] < 2 << 20:
+            return
+    raise AssertionError(f"memory grew by {grown}")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -59,7 +59,7 @@ PyObject* call_with_attributes(PyObject*, PyObject* arguments) {
 
 PyMethodDef functions[] = {
     {"call_with_attributes", call_with_attributes, METH_VARARGS,
-     "call_with_attributes(owner, attributes, function, *arguments)\n--\n\nCalls the function while the "
+     "call_with_attributes(owner, attributes, function, /, *arguments)\n--\n\nCalls the function while the "
      "object "
      "has these attributes, which are set and put back without a place in between for an interrupt."},
     {nullptr, nullptr, 0, nullptr}};

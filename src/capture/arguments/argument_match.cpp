@@ -1,8 +1,7 @@
 // capture/arguments/argument_match.cpp: matching arguments with those of the capture.
-#include "capture/arguments/argument.h"
-
 #include <algorithm>
 
+#include "capture/arguments/argument.h"
 #include "capture/arguments/plain_dict.h"
 #include "capture/cpython/interrupts.h"
 #include "capture/guards/function_parts.h"

@@ -2,11 +2,12 @@
 #include "torch/tracing/shared_gradients.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "torch/tracing/caught_error.h"
 
 namespace stator {
 namespace {
@@ -57,8 +58,8 @@ Ref<> without_shared_memory(PyObject* gradients) {
       }
     }
     return separate ? Ref<>::steal(PyList_AsTuple(separate.get())) : Ref<>::share(gradients);
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const std::exception&) {
+    raise_caught();
     return {};
   }
 }

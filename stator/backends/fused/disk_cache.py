@@ -161,18 +161,21 @@ def _read(folder: int, file: str, forbidden: int, largest: int) -> bytes | None:
 
 def _secret(folder: int, make: bool = False) -> bytes | None:
     for _ in range(3):
-        secret = _read(folder, SECRET, _OPEN_TO_OTHERS, SECRET_BYTES)
-        if secret is not None and len(secret) == SECRET_BYTES:
+        secret = _kept_secret(folder)
+        if secret is not None or not make:
             return secret
-        if not make:
-            return None
         with _temporary(folder, secrets.token_bytes(SECRET_BYTES)) as written:
-            if SECRET in os.listdir(folder):  # what stands there is none
-                os.replace(written, SECRET, src_dir_fd=folder, dst_dir_fd=folder)
-            else:
-                with contextlib.suppress(FileExistsError):  # of several processes one makes it
-                    os.link(written, SECRET, src_dir_fd=folder, dst_dir_fd=folder)
+            try:
+                os.link(written, SECRET, src_dir_fd=folder, dst_dir_fd=folder)
+            except FileExistsError:  # of several processes one makes it
+                if _kept_secret(folder) is None:  # what stands there is none
+                    os.replace(written, SECRET, src_dir_fd=folder, dst_dir_fd=folder)
     return None
+
+
+def _kept_secret(folder: int) -> bytes | None:
+    secret = _read(folder, SECRET, _OPEN_TO_OTHERS, SECRET_BYTES)
+    return secret if secret is not None and len(secret) == SECRET_BYTES else None
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from stator import _torch
+from stator.backends.corrected_decompositions import CORRECTED
 
 
 def name_of(op: Any) -> str:
@@ -47,4 +48,4 @@ def table() -> dict[Any, Any]:
         for op, function in decomposition_table.items()
         if isinstance(op, torch._ops.OpOverload) and name_of(op) not in ruled and not is_random(op)
     }
-    return {**decomposed, torch.ops.aten.native_dropout.default: all_dropped}
+    return {**decomposed, torch.ops.aten.native_dropout.default: all_dropped, **CORRECTED}
