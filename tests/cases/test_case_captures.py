@@ -96,17 +96,18 @@ def test_closure_id(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_hook_id(backend: str) -> None:
     """Hooks that are made anew before each call."""
+    stator.reset()  # functions of torch's may have reached their limits in other tests
     model = torch.nn.Linear(3, 3)
     compiled = stator.compile(model, backend=backend)
     x = torch.randn(2, 3)
     counts = []
     with warnings.catch_warnings(record=True):
-        for i in range(30):
+        for i in range(60):
             handle = model.register_forward_hook(lambda module, args, out: out * 2)
             assert torch.equal(compiled(x), torch.nn.functional.linear(x, model.weight, model.bias) * 2), i
             handle.remove()
             counts.append(captures(compiled))
-    assert counts[20] == counts[-1]  # those of the functions that are called among them
+    assert counts[40] == counts[-1]  # those of the functions that are called among them
 
 
 @pytest.mark.parametrize("backend", [*BACKENDS, "aot_eager"])

@@ -72,7 +72,30 @@ SHARED: list[Any] = [
 AS_FOUND = [dict(vars(each)) for each in SHARED]
 
 
+GLOBAL_HOOKS = [
+    each
+    for name, each in vars(torch.nn.modules.module).items()
+    if name.startswith("_global_") and isinstance(each, dict)
+]
+
+
+def put_back_modules(found: dict[str, Any]) -> None:
+    """Modules that a program made: `inspect` asks all that there are for their files."""
+    for name, module in list(sys.modules.items()):
+        is_made = getattr(type(module), "__module__", "") == "world" or (
+            isinstance(module, types.ModuleType | types.SimpleNamespace | None)
+            and getattr(module, "__dict__", {}).get("__spec__") is None
+        )
+        if name not in found and is_made and not name.startswith("torch"):
+            del sys.modules[name]
+    for name, module in found.items():
+        if sys.modules.get(name) is not module:
+            sys.modules[name] = module
+
+
 def put_back() -> None:
+    for hooks in GLOBAL_HOOKS:
+        hooks.clear()
     for each, found in zip(SHARED, AS_FOUND, strict=True):
         now = dict(vars(each))
         for name in now.keys() - found.keys() - {"__abstractmethods__", "__annotations__"}:
@@ -153,6 +176,7 @@ def settle(seed: int) -> None:
 
 def run(program: Program, number: int, backend: str) -> Outcome:
     """Two calls, this change, two calls, the next change, two calls: each compared with eager's."""
+    modules = dict(sys.modules)
     try:
         eager = World(program.text, lambda f: f)
         ours = World(program.text, lambda f: stator.compile(f, backend=backend))
@@ -169,6 +193,7 @@ def run(program: Program, number: int, backend: str) -> Outcome:
         return Outcome(None, sum(row["hits"] for row in getattr(ours.call, "entries", ())))
     finally:
         put_back()
+        put_back_modules(modules)
         restore_settings()
 
 
