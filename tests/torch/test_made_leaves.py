@@ -184,6 +184,17 @@ def three_steps(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @whole
+def backward_without_gradients(x: Tensor) -> tuple[Tensor, Tensor]:
+    first, second = x.clone().requires_grad_(), x.sin().requires_grad_()
+    sum_ = first * 2
+    sum_.add_(second)
+    squares, ones = sum_.square(), torch.ones_like(x)
+    with torch.no_grad():
+        squares.backward(ones)  # no operator runs in here
+    return first, second
+
+
+@whole
 def attack_in_steps(x: Tensor) -> Tensor:
     change = torch.zeros_like(x, requires_grad=True)
     for _ in range(3):

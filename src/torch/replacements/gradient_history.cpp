@@ -65,6 +65,7 @@ std::optional<GradientNode> gradient_node(const ir::Graph& graph, const ir::Node
 }
 
 GradientHistory::GradientHistory(Session& session) : session_(session), graph_(session.graph) {
+  session.record_modes();  // the program may have left those under which its operators ran
   producers_.assign(graph_.value_count(), nullptr);
   for (const ir::Node& node : graph_.nodes()) {
     for (const ir::ValueId value : ir::Graph::outputs(node)) producers_[index(value)] = &node;
